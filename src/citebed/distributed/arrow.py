@@ -1,4 +1,4 @@
-"""Tables on their way to workers and back: Arrow batches, polars here and there."""
+"""Conversion of tables between polars and the Arrow batches of an engine."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
 Schema = Mapping[str, type[pl.DataType]]
 Batches = Iterable["pa.RecordBatch"]
 ERROR = "error"
-"""The column of what is wrong: an exception would come to the user wrapped in the engine's own."""
+"""The column with errors: the engine would wrap exceptions in its own."""
 SPARK = {pl.String: "string", pl.Int64: "bigint", pl.Float64: "double", pl.Binary: "binary"}
 
 
 def spark_schema(schema: Schema) -> str:
-    """A schema as Spark writes it."""
+    """Return a schema in Spark's notation."""
     return ", ".join(f"{name} {SPARK[kind]}" for name, kind in schema.items())
 
 
 def to_arrow(table: pl.DataFrame, schema: Schema) -> pa.Table:
-    """Rows as an engine takes them; columns that the table does not have are empty."""
+    """Return rows as an Arrow table of this schema. Missing columns are empty."""
     import pyarrow as pa
 
     whole = table.select(
         pl.col(name) if name in table.columns else pl.lit(None, kind).alias(name)
         for name, kind in schema.items()
     )
-    # Spark's strings are those of 32 bits; polars' are of 64.
+    # Spark uses strings with offsets of 32 bits, polars of 64.
     kinds = {
         pl.String: pa.string(), pl.Int64: pa.int64(), pl.Float64: pa.float64(),
         pl.Binary: pa.binary(),
@@ -43,7 +43,7 @@ def to_arrow(table: pl.DataFrame, schema: Schema) -> pa.Table:
 
 
 def check_version(version: str) -> None:
-    """On a worker: refuse to work for another citebed, which might count in another way."""
+    """On a worker: raise if the driver has another version of citebed; results might differ."""
     if version != __version__:
         raise CitebedError(
             f"the engine's workers have citebed {__version__}, and this is {version}: install the "
@@ -52,12 +52,12 @@ def check_version(version: str) -> None:
 
 
 def error_row(error: CitebedError) -> pl.DataFrame:
-    """An error as a row."""
+    """Return an error as a row."""
     return pl.DataFrame({ERROR: [str(error)]})
 
 
 def raise_errors(table: pl.DataFrame) -> None:
-    """Tell what was wrong, if anything was: of several things always the same."""
+    """Raise the first error in a table, in alphabetical order."""
     told: Any = table[ERROR].drop_nulls().sort()
     if len(told):
         raise CitebedError(told[0])

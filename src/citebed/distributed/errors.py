@@ -34,7 +34,7 @@ _TROUBLES = (
      "the engine's workers find no {0}: name the Python that they have "
      f"({_PYTHON})"),
     (r"PATH_NOT_FOUND\] Path does not exist: (\S+?)\.(?:\s|$)",
-     "{0}: the engine finds no such file. Paths are those of the engine's machines"),
+     "{0}: the engine finds no such file. Give paths of the engine's machines"),
     (r"The length of (\S+) is \d+, which exceeds the max length allowed",
      "{0} is more than the engine hands over whole (2 GB): cut it into parts (split -C 1G), or put "
      "it on a disk that all workers see"),
@@ -51,13 +51,13 @@ _TROUBLES = (
 
 
 def debugging() -> bool:
-    """Whether everything that an engine says is wanted."""
+    """Return True if the user wants to see everything that the engine prints."""
     return bool(os.environ.get(DEBUG))
 
 
 @contextmanager
 def translate_errors() -> Iterator[None]:
-    """Tell what an engine's libraries raise in our words."""
+    """Translate the errors of an engine's libraries."""
     try:
         yield
     except Exception as error:
@@ -67,7 +67,7 @@ def translate_errors() -> Iterator[None]:
 
 
 def _is_engines(error: Exception) -> bool:
-    """Whether an error is of the libraries that talk to an engine, or of the line to it."""
+    """Return True if an error comes from an engine's client libraries or from the connection."""
     modules = {each.__module__.partition(".")[0] for each in type(error).__mro__}
     return bool(modules & _LIBRARIES) or isinstance(error, ConnectionError)
 
@@ -75,8 +75,10 @@ def _is_engines(error: Exception) -> bool:
 def translate_error(
     error: BaseException, log: str = "", otherwise: str = "the engine gave up"
 ) -> str:
-    """An engine's error as a sentence; ``log`` is what it printed besides, and ``otherwise`` is
-    said before what nobody foresaw."""
+    """Return an engine's error as a sentence.
+
+    ``log``: what the engine printed. ``otherwise``: a prefix for unexpected errors.
+    """
     text = f"{error}\n{log}"
     for pattern, words in _TROUBLES:
         found = re.search(pattern, text, re.DOTALL)
@@ -86,7 +88,7 @@ def translate_error(
 
 
 def reason(error: BaseException) -> str:
-    """What a user of Spark's can do something with: a line, and nothing of Java's stack."""
+    """Return the most specific line of an error, without Java's stack trace."""
     said = str(getattr(error, "desc", None) or error).strip() or type(error).__name__
     causes = re.findall(r"(?:Caused by: |Error: )([^\n]+)", said)
     return printable((causes[-1] if causes else said.splitlines()[0])[:500])

@@ -46,8 +46,8 @@ NUMBER = "number"
 COLUMNS = dict.fromkeys(
     (NUMBER, "retrieved", "rank", "relevance", "tie_first", "tie_size"), pl.Int64
 )
-"""Of a query, by its number among the judged, how many documents the run has; of a judged document
-in it where it stands."""
+"""For a query (by its number in the qrels) the number of retrieved documents; for a judged document
+its rank."""
 _COMPRESSION = "zstd"
 _OF_DOCUMENTS = ("rank", "relevance", "tie_first", "tie_size")
 
@@ -96,7 +96,7 @@ def places(
 
 
 def rankings_of(qrels: SortedQrels, table: pl.DataFrame) -> Rankings:
-    """What workers sent of all parts, as if one machine had found it."""
+    """Combine what workers sent from all parts into the rankings of one machine."""
     of_queries = table.filter(pl.col("retrieved").is_not_null() & (pl.col(NUMBER) >= 0))
     of_documents = table.filter(pl.col("rank").is_not_null())
     retrieved = np.zeros(len(qrels.query_ids), np.int64)
@@ -146,7 +146,7 @@ def evaluate_on(
 def _matched(
     engine: Engine, judged: SortedQrels, path: str, name: str, score_type: ScoreType
 ) -> AlignedRun:
-    """A run that the engine reads, laid beside the judgements."""
+    """Match a run that the engine reads with the qrels."""
     rows = run_rows(engine, path)
     table = rows.by_query(_placing(judged, score_type), _PLACES, group_by_query)
     table, narrow = (table.filter(pl.col(_NARROW) == flag) for flag in (0, 1))
@@ -189,18 +189,18 @@ def _elsewhere(engine: Engine, name: str, path: str) -> _Elsewhere:
 
 @dataclass(frozen=True, eq=False)
 class _Elsewhere:
-    """A run that an engine has."""
+    """A run that the engine reads."""
 
     name: str
     rows: RunRows
 
     @property
     def team(self) -> str | None:
-        """Whose run it is, where it says so."""
+        """The team of the run, if it is known."""
         return self.rows.text.team
 
     def scored(self, how: Scoring) -> Scored:
-        """The scores of the run: of its parts only those come here."""
+        """Return the scores of the run; workers send only partial scores."""
         return together(self.name, self.rows.by_query(_scoring(how), {}, *how.groupings), how)
 
 
@@ -214,7 +214,7 @@ def _scoring(how: Scoring) -> Part:
 
 @lru_cache(2)
 def _arrived(data: Broadcast) -> Scoring:
-    """On a worker: what was carried, ready for parts."""
+    """On a worker: unpack the broadcast scoring, ready for parts."""
     pair_qrels, rest = unpack_broadcast(data)
     how: Scoring = rest._replace(pairs=replace(rest.pairs, pair_qrels=pair_qrels))
     return how.for_parts()

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 SECONDS = 20
-"""So long somebody who does not answer is waited for."""
+"""The timeout of a connection."""
 
 
 def check_reachable(address: str, port: int, who: str) -> None:
-    """Refuse an address where nobody listens; ``port`` is the usual one, ``who`` is expected."""
+    """Raise if nothing listens at an address. ``port``: the default; ``who``: the server."""
     try:
         found = urlsplit(address)
         place = (found.hostname or "", found.port or port)
@@ -48,11 +48,11 @@ _STANDALONE = "spark://"
 _LONGEST = 22
 """Seconds that a master is waited for: half a minute until it is told, with what Java takes."""
 _LOUD = {"spark.log.level", "spark.ui.showConsoleProgress"}
-"""Who sets one of these wants to see what Spark prints."""
+"""With one of these settings, Spark's output is shown."""
 
 
 def is_master(on: str) -> bool:
-    """Whether an address is a master of Spark's."""
+    """Return True if an address is a Spark master."""
     return bool(_MASTERS.fullmatch(on))
 
 
@@ -112,7 +112,7 @@ def _set_up_workers(session: SparkSession) -> None:
 
 
 def _hush() -> None:
-    """Where Java ends, a thread of pyspark's prints that nobody talks to it any more."""
+    """Silence a thread of pyspark that prints an error when Java ends."""
     from pyspark import accumulators
 
     accumulators.AccumulatorTCPServer.handle_error = lambda *_: None  # type: ignore[method-assign]
@@ -130,7 +130,7 @@ def _check_java() -> None:
 
 
 def _check_home() -> None:
-    """Whether the Spark of ``SPARK_HOME``, if there is one, is that of pyspark."""
+    """Raise if ``SPARK_HOME`` has another version of Spark than pyspark."""
     import pyspark
 
     home = os.environ.get("SPARK_HOME")
@@ -146,7 +146,7 @@ def _check_home() -> None:
 
 
 def _check_reached(master: str) -> None:
-    """Whether somebody listens at one of a master's addresses: Spark would try for a minute."""
+    """Raise at once if no address of a master answers; Spark would try for a minute."""
     if master.startswith(_STANDALONE):
         hosts = master.removeprefix(_STANDALONE).split(",")
         _reach_any([f"{_STANDALONE}{each}" for each in hosts])

@@ -80,7 +80,7 @@ def _in_store(address: str) -> str:
 
 
 def _below(root: str, name: str) -> str:
-    """Where the copy of a file goes: under the last part of the address that was given."""
+    """Return the path of a copy, below the last part of the given address."""
     path = _in_store(name)
     inside = path.removeprefix(f"{root}/" if root else "")
     parts = [*root.split("/")[-1:], *(inside.split("/") if path != root else ())]
@@ -90,7 +90,7 @@ def _below(root: str, name: str) -> str:
 
 
 def _write(path: Path, data: pa.Buffer) -> None:
-    """Whole or not at all, whoever else does the same task."""
+    """Write a file completely or not at all, even if another worker writes it too."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as file:
         file.write(data)

@@ -53,9 +53,9 @@ _HEAD = 100
 _MADE, _GROUPS = 0, 1
 """Addresses here: of what was made of a part, and of which groups stood in it."""
 Part = Callable[[Run], pl.DataFrame]
-"""What a worker does with a part of a run, whose queries are whole."""
+"""Work on a part of a run with complete queries."""
 Reading = Callable[[Batches], Iterator[pl.DataFrame]]
-"""What makes tables of what an engine hands over."""
+"""Converts the batches of an engine into tables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,7 @@ class RunRows:
     def _of_pieces(
         self, pieces: list[FileRange], work: Part, grouping: Grouping
     ) -> list[pl.DataFrame] | None:
-        """What is made of pieces; ``None`` where a group stood in several of them."""
+        """Work on pieces; return ``None`` if a group is in several of them."""
         text = self.text
 
         def made(batches: Batches) -> Iterator[Message]:
@@ -101,7 +101,7 @@ class RunRows:
         return [unpack_table(data) for to, data in found if to == _MADE]
 
     def _of_queries(self, work: Part) -> list[pl.DataFrame]:
-        """What is made of rows that were sent to where those of their query are."""
+        """Send the rows of each query to one worker, and work on them there."""
         text = self.text
 
         def made(_: int, given: Given) -> Iterator[Message]:
@@ -125,7 +125,7 @@ class RunRows:
         ]
 
     def _read(self) -> tuple[DataFrame, Reading]:
-        """What the engine hands over, and how it is read."""
+        """Return the frame to read, and how to convert its batches."""
         path = self.text.path
         if is_parquet(Path(path)):
             return _columns(self.engine.table(path)), _of_rows(path)
@@ -245,7 +245,7 @@ def _parcels_of(
 
 
 def _many(tables: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """Tables of many rows, of those of a few."""
+    """Combine small tables into large ones."""
     kept: list[pl.DataFrame] = []
     for table in tables:
         kept.append(table)

@@ -86,7 +86,7 @@ def _first_failure(session: SparkSession) -> Iterator[None]:
 
 
 def _failures(context: Any) -> Iterator[str]:
-    """What the tasks said that have failed until now."""
+    """Yield the errors of tasks that have failed so far."""
     tracker, store = context.statusTracker(), context._jsc.sc().statusStore()
     jobs = map(tracker.getJobInfo, tracker.getJobIdsForGroup(_GROUP))
     for stage in (stage for job in jobs if job for stage in job.stageIds):
@@ -211,7 +211,7 @@ def _main_with_a_file() -> Iterator[None]:
 def _setting(text: str) -> tuple[str, str]:
     name, mark, value = text.partition("=")
     if not mark or not name.strip():
-        raise CitebedError(f"'{text}' is no setting of Spark's; expected key=value.")
+        raise CitebedError(f"'{text}' is not a Spark setting; expected key=value.")
     return name.strip(), value
 
 
@@ -332,7 +332,7 @@ def collect_arrow(frame: DataFrame) -> Any:
 
 
 def brought(frame: DataFrame) -> pl.DataFrame:
-    """The rows of a frame, here; what a worker found wrong is told."""
+    """Return the rows of a frame. Raise the error of a worker, if there is one."""
     table = pl.DataFrame(collect_arrow(frame))
     raise_errors(table)
     return table.drop(ERROR)
@@ -340,7 +340,7 @@ def brought(frame: DataFrame) -> pl.DataFrame:
 
 @contextmanager
 def short_errors() -> Iterator[None]:
-    """Around work of the engine's: what it says when it fails is told shortly."""
+    """Translate the engine's errors, and hide its warnings."""
     with translate_errors(), _quiet():
         yield
 

@@ -104,7 +104,7 @@ class SparkShards:
         return each(self.engine, self.indexed.shards, with_shard, schema)
 
     def rows(self, work: Work, schema: Schema) -> pl.DataFrame:
-        """What work makes of all shards."""
+        """Return the rows of all shards."""
         if pl.Binary not in schema.values():
             return brought(self._each(work, schema))
         with one_row_batches(self.engine):
@@ -119,7 +119,7 @@ class SparkShards:
         return brought(grouped.agg(*numbers, of.max(ERROR).alias(ERROR)))
 
     def best(self, work: Work, schema: Schema, depth: int) -> pl.DataFrame:
-        """The best documents of each query, of those that work finds in all shards."""
+        """Return the best documents of each query from all shards."""
         from pyspark.sql import functions as of
 
         whole = {**schema, ERROR: pl.String}
@@ -152,7 +152,7 @@ class SparkShards:
 def _handing_on(
     work: Callable[[pl.DataFrame], pl.DataFrame], schema: Schema
 ) -> Callable[[pa.Table], pa.Table]:
-    """What works on a group of rows, and hands on what was wrong with them."""
+    """Return a step that works on a group of rows and passes errors on."""
 
     def part(table: pa.Table) -> pa.Table:
         found = pl.DataFrame(table)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SCHEMA = f"kind string, to bigint, data binary, {ERROR} string"
 _ODD = frozenset("*?[]{}%\\")
 MOST_PARTS = 2000
-"""So many partitions at most: each is a task of the engine's."""
+"""The largest number of partitions. Each is a task of the engine."""
 
 
 class Message(NamedTuple):
@@ -43,7 +43,7 @@ class Message(NamedTuple):
 
 
 Given = Mapping[str, list[bytes]]
-"""What was sent to an address, by kind."""
+"""The messages to a partition, by kind."""
 Work = Callable[[int, Given], Iterable[Message]]
 Compression = Literal["zstd", "uncompressed"]
 
@@ -101,7 +101,7 @@ def send_messages(engine: Engine, parcels: Iterable[Message]) -> DataFrame:
 
 
 def map_partitions(frame: DataFrame, work: Work, addresses: int) -> DataFrame:
-    """What ``work`` sends from each address to which something was sent; there are so many."""
+    """Run ``work`` in each of ``addresses`` partitions that got messages; return what it sends."""
     version = __version__
 
     def step(table: pa.Table) -> pa.Table:

@@ -418,7 +418,7 @@ def test_addresses() -> None:
 def test_what_is_refused(engine: Engine, tmp_path: Path, sources: list[Path]) -> None:
     for folder, paths, options, what in (
         (tmp_path / "c", [f"file://{tmp_path}/none.bib"], ImportOptions(), "none.bib"),
-        ("hdfs://host/c", sources, ImportOptions(), "is no path of a file system"),
+        ("hdfs://host/c", sources, ImportOptions(), "is not a path of a file system"),
         (tmp_path / "c", sources, ImportOptions(shard_size=0), "above 0"),
         (tmp_path / "c[1]", sources, ImportOptions(), "a sign of their own"),
         (tmp_path / "c", [tmp_path / "nowhere"], ImportOptions(), "no such file"),

@@ -1,7 +1,7 @@
 """Filtering on an engine: a stream in parts, in the order of time, and the bytes of one machine.
 
-What is dear does not depend on what came before: workers read the parts, each document once, and
-keep what it says as numbers. From what they counted, and from the few documents that are learned
-from, the filter's state at the beginning of each part is made here; with it the workers score the
-parts, as one machine would have. The parts lie in a folder beside the output until it is done.
+The expensive work does not depend on earlier parts: workers read each document once and store its
+features. From their counts, and from the few documents that the filter learns from, the driver
+computes the filter's state at the beginning of each part. With it workers score the parts as one
+machine would. The parts stay in a folder beside the output until the run is complete.
 """

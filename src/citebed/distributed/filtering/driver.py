@@ -79,8 +79,8 @@ if TYPE_CHECKING:
 
 
 class StreamPosition(NamedTuple):
-    """What was read: of the whole stream, how many documents came before each part, how many
-    lines, and the parts that have judged documents, with these documents' times."""
+    """What was read: totals of the stream, the documents and lines before each part, and the times
+    of judged documents by part."""
 
     whole: Progress
     documents: list[int]
@@ -94,7 +94,7 @@ def line_of(task: PartTask, account: StreamPosition, number: int, line: int) -> 
 
 
 def read_position(task: PartTask, parts: int) -> StreamPosition:
-    """What was read in the first parts, if they are in order."""
+    """Sum up the first parts. Raise if they are not in the order of time."""
     account = StreamPosition(Progress(), [], [], {})
     whole = account.whole
     for number in range(parts):
@@ -129,14 +129,14 @@ def _check_beginning(task: PartTask, account: StreamPosition, number: int, state
 
 
 def error_of(task: PartTask, number: int, line: int | None, what: str) -> FormatError:
-    """What is wrong in a part, with its line in the stream; what is wrong before it, is first."""
+    """Return an error of a part with its line in the stream. An earlier error takes precedence."""
     account = read_position(task, number)
     at = None if line is None else line_of(task, account, number, line)
     return FormatError(task.name, at, what)
 
 
 def problems_of(task: PartTask, account: StreamPosition) -> Iterator[list[Problem]]:
-    """All lines that are no documents, part by part."""
+    """Yield all skipped lines, part by part."""
     for number in range(task.parts):
         listed = read_numbered_lines(task.part(number).skipped)
         found = (json.loads(line) for _, line in listed if line)
@@ -144,8 +144,7 @@ def problems_of(task: PartTask, account: StreamPosition) -> Iterator[list[Proble
 
 
 def save_states(task: PartTask, account: StreamPosition) -> RunningFilter:
-    """What the filter knows at the beginning of each part that is not scored yet; gives it as it
-    is at the end."""
+    """Save the filter's state at the beginning of each unscored part. Return the final state."""
     filtering = task.started()
     for number in range(task.parts):
         part = task.part(number)
@@ -207,7 +206,7 @@ def filter_on(
     """
     files = OutputFiles(output, options.skipped)
     files.check(options.overwrite)
-    task.declared.start(task.topics, task.tools)  # what is wrong with it is told before all else
+    task.declared.start(task.topics, task.tools)  # errors in it come first
     address = as_address(task.source.path) if task.source.path else None
     if address:  # of which a path has lost a slash
         task = task._replace(source=task.source._replace(name=address))
@@ -319,8 +318,10 @@ class _Run:
         )
 
     def _stream(self, source: Source) -> tuple[Path, dict[str, int | str]]:
-        """The stream as a plain file, and what tells it from another; what is packed, or no file,
-        is laid out in the work folder, once where it is far away."""
+        """Return the stream as a plain file, and values that identify it.
+
+        A packed or remote stream is written to the work folder, a remote one only once.
+        """
         if source.path is not None and source.path.is_file() and not is_compressed(source.path):
             status = source.path.stat()
             return source.path.absolute(), {"size": status.st_size, "time": status.st_mtime_ns}
@@ -439,7 +440,7 @@ def _lengths(task: PartTask) -> list[int]:
 
 @contextmanager
 def _advancing(coming: dict[Path, int], advance: Advance) -> Iterator[None]:
-    """Tell of files as others make them: how many bytes each stands for."""
+    """Report the bytes of parts as workers complete their files."""
     left, over = dict(coming), Event()
 
     def look() -> None:
@@ -463,7 +464,7 @@ def _advancing(coming: dict[Path, int], advance: Advance) -> Iterator[None]:
 def _working(
     data: bytes, todo: Sequence[int], work: Work
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """What does some work with parts, which come by their places in a list."""
+    """Return a step that works on parts, given their places in a list."""
     version = __version__
 
     def each(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -475,7 +476,7 @@ def _working(
 
 
 def _row(data: bytes, number: int, work: Work, version: str) -> pl.DataFrame:
-    """What came of a part: nothing, or what is wrong."""
+    """Work on a part, and return a row with its error, if there is one."""
     row: dict[str, list[Any]] = {"part": [number]}
     try:
         check_version(version)

@@ -34,17 +34,17 @@ class Part(NamedTuple):
 
     @property
     def reads(self) -> Path:
-        """What its documents say."""
+        """The features of its documents."""
         return self.folder / "reads.arrow"
 
     @property
     def skipped(self) -> Path:
-        """Its lines that are no documents."""
+        """Its skipped lines."""
         return self.folder / "skipped.jsonl"
 
     @property
     def summary(self) -> Path:
-        """What was counted in it."""
+        """Its counts."""
         return self.folder / "summary.npz"
 
     @property
@@ -54,7 +54,7 @@ class Part(NamedTuple):
 
     @property
     def state(self) -> Path:
-        """What the filter knows at its beginning."""
+        """The state of the filter at its beginning."""
         return self.folder / "begin.npz"
 
     @property
@@ -64,7 +64,7 @@ class Part(NamedTuple):
 
     @property
     def scored(self) -> Path:
-        """What was written of it."""
+        """The summary of its scores."""
         return self.folder / "scored.npz"
 
 
@@ -75,12 +75,12 @@ class WorkFolder(NamedTuple):
 
     @property
     def plan(self) -> Path:
-        """What is run, and where the stream is cut."""
+        """The identity of the run, and the offsets of parts."""
         return self.path / "plan.npz"
 
     @property
     def stream(self) -> Path:
-        """The lines of a stream that is no plain file."""
+        """A copy of the stream, if it is not a plain file."""
         return self.path / "stream.jsonl"
 
     def part(self, number: int) -> Part:
@@ -94,14 +94,14 @@ class WorkFolder(NamedTuple):
         self._check_ours()
 
     def remove(self) -> None:
-        """Take it away, with all that is in it."""
+        """Remove the folder."""
         if os.path.lexists(self.path):
             self._check_ours()
             with translate_write_errors(self.path):
                 shutil.rmtree(self.path)
 
     def _check_ours(self) -> None:
-        """Its name can be foreseen, so somebody may have put something else there."""
+        """Raise if another user or program made the folder; its name is predictable."""
         status = self.path.lstat()
         is_ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
         made = {entry.name for entry in self.path.iterdir()} if is_ours else set()
@@ -128,7 +128,7 @@ def part_size(size: int) -> int:
 
 
 def cuts(path: Path, part: int, *, naive_is_utc: bool) -> list[int]:
-    """Where the parts of a file begin, in bytes, and where the last one ends."""
+    """Return the offsets at which parts of a file begin, and the end of the last one."""
     size = path.stat().st_size
     found = [0]
     with open_for_reading(path) as handle:
@@ -142,7 +142,7 @@ def cuts(path: Path, part: int, *, naive_is_utc: bool) -> list[int]:
 
 
 def _change_after(handle: BinaryIO, near: int, path: Path, naive_is_utc: bool) -> int | None:
-    """Where the first line begins whose time is another than that of the one before it."""
+    """Return the offset of the first line with another time than the line before."""
     start = find_line_start(handle, near)
     before: int | None = None
     try:
@@ -155,13 +155,13 @@ def _change_after(handle: BinaryIO, near: int, path: Path, naive_is_utc: bool) -
                     line_number = table["line"][changed[0]] - block.first_line
                     return start + _line_start(block.data, line_number)
             start += len(block.data)
-    except FormatError:  # a line without an end: whoever reads it will say so
+    except FormatError:  # a line without an end: reading the part reports it
         return None
     return None
 
 
 def _line_start(data: bytes, number: int) -> int:
-    """Where a line begins, counted from 0."""
+    """Return the offset of a line; lines are numbered from 0."""
     place = 0
     for _ in range(number):
         place = data.index(b"\n", place) + 1
@@ -180,7 +180,7 @@ def first_line(begin: int) -> int:
 
 
 WIDTH = 16
-"""So many documents before a lesson are told, for a filter that looks back; more on demand."""
+"""Documents before a lesson that are stored for a filter that looks back; more on demand."""
 
 
 class PartTask(NamedTuple):
@@ -217,7 +217,7 @@ class PartTask(NamedTuple):
         return self.declared.start(self.topics, self.tools)
 
     def check_seen(self) -> None:
-        """Whether a worker sees what it works on."""
+        """Raise if the worker cannot see the stream or the work folder."""
         for path in (self.folder, self.stream):
             if not path.exists():
                 raise CitebedError(
@@ -234,7 +234,7 @@ class PartTask(NamedTuple):
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise CitebedError(
                 f"what makes terms of a text cannot travel to workers ({error}); take functions "
-                "of a module, or those of an analyser (citebed.retrieval.analysis)"
+                "of a module, or an analyser (citebed.retrieval.analysis)"
             ) from None
 
 

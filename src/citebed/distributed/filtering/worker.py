@@ -1,6 +1,6 @@
 """The work on one part of a stream: read it, extract what is learned from, score it.
 
-Each step uses only what lies in the work folder, and gives the same result whoever repeats it. The
+Each step uses only what lies in the work folder, and gives the same result on every machine. The
 features of documents are stored in Arrow files, one batch for each block of the stream.
 """
 
@@ -73,7 +73,7 @@ def _writing(path: Path, like: pa.RecordBatch) -> Iterator[pa.ipc.RecordBatchFil
 
 
 def read_batches(path: Path) -> Iterator[DocumentFeatures]:
-    """What documents say, as it was written."""
+    """Read stored features of documents."""
     return map(_reads_of, _batches(path))
 
 
@@ -169,14 +169,14 @@ def _by_place(column: pa.ListArray) -> dict[int, Ints]:
 
 
 def _flat(column: pa.ListArray, kind: Any) -> tuple[Ints, Any]:
-    """Where lists end, and all that is in them."""
+    """Return the ends of lists, and their values."""
     ends = column.offsets.to_numpy().astype(np.int64)
     flat = column.values.to_numpy(zero_copy_only=False).astype(kind)
     return ends - ends[0], flat[ends[0] : ends[-1]]
 
 
 def read_part(task: PartTask, number: int) -> None:
-    """Read the documents of a part: what they say, what was counted, and what is no document."""
+    """Store the features of a part's documents, the counts and the skipped lines."""
     part = task.part(number)
     with add_files(part.folder) as draft:
         made = Part(draft)
@@ -218,7 +218,7 @@ class _Reading:
         self._judged += zip(reads.rows[judged].tolist(), reads.times[judged].tolist(), strict=True)
 
     def state(self) -> State:
-        """What was counted, which rows are judged, and the first document."""
+        """Return the counts, the judged rows and the first document."""
         first = self._first.table.row(0, named=True) if self._first else {}
         return {
             "names": self._tally.names,
@@ -232,7 +232,7 @@ class _Reading:
 
 
 def tallied(filtering: RunningFilter, state: State) -> TermStatistics:
-    """What was counted in a part."""
+    """Restore the counts of a part."""
     tally = filtering.tally()
     tally.names = state["names"].astype(np.int64)
     tally.terms = unpacked("terms", state, tally.terms.shape)
@@ -243,7 +243,7 @@ def tallied(filtering: RunningFilter, state: State) -> TermStatistics:
 
 
 def tell_part(task: PartTask, number: int) -> None:
-    """Tell of the documents of a part that a filter must know to skip it."""
+    """Store the documents that a filter must learn from to skip a part."""
     part = task.part(number)
     _, state = checkpoint.load(part.summary, {})
     rows = set(state["judged"][:, 0].tolist())

@@ -1,4 +1,4 @@
-"""An import whose steps run on an engine, in place of those of `citebed.collection.importing`.
+"""An import whose steps run on an engine, instead of in `citebed.collection.importing`.
 
 The driver commits, as ever, what concerns the collection as a whole: citing papers, queries and
 judgements. Workers read, merge and name documents and write the shards. The memory of the driver
@@ -80,8 +80,8 @@ class Shard(NamedTuple):
 
 
 class Made(NamedTuple):
-    """What became of the records: the files of shards and of what is aside, in their order, and of
-    the table of the latter, if there is any."""
+    """The result for all records: files of shards and of records set aside, in order, and the table
+    of the latter, if there are any."""
 
     told: Became
     shards: list[Shard]
@@ -125,7 +125,7 @@ def _kept(place: Place, frame: DataFrame, name: str) -> DataFrame:
 
 
 def _became(counts: list[dict[str, Any]]) -> Became:
-    """What became of all records, from what workers counted of some."""
+    """Add up the outcomes of records that workers counted."""
     totals: Counter[str] = Counter()
     aside: Counter[str] = Counter()
     files: Files = {}
@@ -152,7 +152,7 @@ def _bases(parts: list[Part], counts: list[dict[str, Any]]) -> list[Message]:
 
 
 def _write_renamed(place: Place, names: DataFrame) -> None:
-    """The new ids of documents of which several want one: these alone come here."""
+    """Write the new ids of documents that wanted the same one. Only these come to the driver."""
     fresh = concat_tables(data for _, data in collect_messages(select_kinds(names, "id")))
     if fresh is None:
         fresh = pl.DataFrame(schema={"row": pl.Int64(), "fresh": pl.String()})
@@ -246,9 +246,9 @@ def import_on(
     """
     if as_address(folder):
         raise CitebedError(
-            f"'{printable(folder)}' is no path of a file system. Sources may be anything that the "
-            "engine reads; a collection is a folder that this machine and the workers see at the "
-            "same path (NFS, Lustre, a bucket that is mounted on all of them)."
+            f"'{printable(folder)}' is not a path of a file system. Sources may be anything that "
+            "the engine reads; a collection is a folder that this machine and the workers see at "
+            "the same path (NFS, Lustre, a bucket that is mounted on all of them)."
         )
     check_folder(Path(folder))
     make = partial(EngineImport, engine=engine, options=options, progress=progress)

@@ -53,9 +53,9 @@ if TYPE_CHECKING:
 
 _DEALT = "dealt"
 STEP = 1000
-"""One in so many records tells where the parts begin."""
+"""Every thousandth record is a sample, from which the bounds of parts are chosen."""
 _ORDER = ("source", "line", "piece", "at")
-"""By source and line; those of one line as they lie in the tables."""
+"""By source and line; records of one line in the order of the tables."""
 
 
 class Piece(NamedTuple):
@@ -90,7 +90,7 @@ def has_columns(folder: Path, columns: Iterable[str]) -> bool:
 
 
 def _paths(folder: Path, table: str) -> list[Path]:
-    """The files of a table; that of the documents must be there."""
+    """Return the files of a table. Raise if the documents are missing."""
     paths = table_files.table_paths(folder, table)
     if not paths and table == "documents" and (folder / MANIFEST).exists():
         table_files.check_exists(folder / "documents.parquet")
@@ -98,14 +98,14 @@ def _paths(folder: Path, table: str) -> list[Path]:
 
 
 def dealt_pieces(engine: Engine, pieces: Iterable[Piece]) -> DataFrame:
-    """What tells each piece's address what the piece is."""
+    """Send each piece to its partition."""
     return send_messages(
         engine, (Message("piece", at, pack_json(each)) for at, each in enumerate(pieces))
     )
 
 
 def piece_in(given: Given) -> Piece:
-    """The piece that an address is."""
+    """Return the piece of a partition."""
     return Piece(*json.loads(given["piece"][0]))
 
 
@@ -153,7 +153,7 @@ def _deal(place: str, number: int, given: Given) -> Iterator[Message]:
 
 
 def _write(place: str, number: int, given: Given) -> Iterator[Message]:
-    """On a worker: write the records of a part, and tell of them."""
+    """On a worker: write the records of a part, and return a note."""
     path = Path(tempfile.mkdtemp(dir=place)) / "records.arrow"
     write_ipc(path, read_spilled_tables(given["record"]).sort(_ORDER).select(list(RECORD)))
     yield Message("note", number, pack_json(note_of(path)))
@@ -230,7 +230,7 @@ def _now(rules: Rules, folder: str, buckets: int, number: int, given: Given) -> 
 
 
 def _write_twice(place: Place, before: list[Piece], buckets: int) -> None:
-    """The keys that several documents had, which an earlier version may have given: nobody's."""
+    """Write the keys of several documents, which early versions allowed. No document keeps them."""
     pieces = dealt_pieces(place.engine, before)
     keys = map_partitions(pieces, partial(_keys, buckets), len(before))
     twice = concat_tables(
@@ -281,7 +281,7 @@ def _by_name(kind: str, table: pl.DataFrame, name: str, buckets: int) -> Iterato
 
 def _match(buckets: int, bucket: int, given: Given) -> Iterator[Message]:
     """On a worker: the documents of some ids, now and before. A key that several would keep is
-    nobody's yet; a document of several records is asked for where all of these are."""
+    not assigned yet; a document of several records is asked for where all of these are."""
     now, before = concat_tables(given.get("now", ())), concat_tables(given.get("before", ()))
     if before is None:
         before = _numbered(empty_table(BEFORE))

@@ -63,8 +63,8 @@ _LABELS = "row bigint, part bigint, label bigint"
 
 
 class Place(NamedTuple):
-    """Where an import works: an engine, and a folder that its workers see; its rules, and how many
-    documents a shard has."""
+    """The context of an import: the engine, a folder that its workers see, the rules, and the
+    number of documents per shard."""
 
     engine: Engine
     folder: Path
@@ -109,12 +109,12 @@ def parts_of(notes: list[PartNote], files: Parts) -> list[Part]:
 
 
 def seeds(parts: Iterable[Part]) -> list[Message]:
-    """What tells each part's address what the part is."""
+    """Return a message to each partition with its part."""
     return [Message("part", at, pack_json(part)) for at, part in enumerate(parts)]
 
 
 def part_in(given: Given) -> Part:
-    """The part that an address is."""
+    """Return the part of a partition."""
     return Part(*json.loads(given["part"][0]))
 
 
@@ -122,8 +122,8 @@ def part_in(given: Given) -> Part:
 
 
 def merged(place: Place, start: DataFrame, parts: list[Part]) -> DataFrame:
-    """What becomes of records that may be the same as others: their fates, addressed to the parts
-    that they are in, and the documents made of them, to the part of the first."""
+    """Decide which records are one document. Send the decisions to the parts of the records, and
+    merged documents to the part of their first record."""
     from pyspark.sql import functions as of
 
     labels = _components(place, _links(place, start, parts))
@@ -224,7 +224,7 @@ def _followed(table: pa.Table) -> pa.Table:
 
 
 def _bringing(buckets: int) -> Any:
-    """What gives the records of a part that may be the same as others, to where those are."""
+    """Return a step that sends records that share a text to one partition."""
 
     def bring(table: pa.Table) -> pa.Table:
         own = pl.DataFrame(table)
@@ -280,7 +280,7 @@ def _made_of(records: pl.DataFrame) -> pl.DataFrame:
 
 
 def files_of(table: pl.DataFrame) -> dict[str, dict[str, int]]:
-    """What became of the records of each file, of some documents that are whole."""
+    """Count the outcomes of the records of each file, for complete documents."""
     if table.is_empty():
         return {}
     names = table["source"].unique(maintain_order=True)
@@ -319,7 +319,7 @@ def named(wishes: DataFrame, buckets: int) -> DataFrame:
 
 
 def ids(wishes: DataFrame, buckets: int) -> DataFrame:
-    """The ids of those documents that cannot have the one they want."""
+    """Return new ids for documents that cannot have the one they want."""
     return map_partitions(select_kinds(wishes, "name"), _ids, buckets)
 
 
@@ -337,7 +337,7 @@ def _ids(bucket: int, given: Given) -> Iterator[Message]:
 
 
 def _once(data: list[bytes]) -> pl.DataFrame:
-    """What was asked, each document once, in their order."""
+    """Return the requests in order, each document once."""
     table = concat_tables(data)
     assert table is not None
     return table.sort("row", pl.col("mine").not_()).unique("row", keep="first", maintain_order=True)

@@ -48,16 +48,16 @@ _COMPARED = 4 << 10
 """Bytes of a piece that tell whether it is what the file has there, and not what it unpacks to."""
 
 Cut = tuple[int, int, int, str]
-"""Where a piece of a file begins, its bytes, its first line, and its format."""
+"""Offset, size, first line and format of a piece of a file."""
 Share = tuple[int, int, int]
-"""The first of some pieces, the first that is none of them any more, and their bytes."""
+"""A range of pieces (first, end), and their bytes."""
 Looked = tuple[str, list[Cut] | None, list[Share] | None, int]
 """The hash of a file, where it can be cut, else how it can be shared, and its bytes."""
 
 
 class PartNote(NamedTuple):
-    """What is to be known of a file of records: where it is, how many each source has in it, in
-    what types and languages, and whether one takes from another."""
+    """A file of records: its path, counts by source, types, languages, and whether a record has a
+    crossref."""
 
     path: str
     counts: dict[str, int]
@@ -109,7 +109,7 @@ class EngineReader(Reader):
 def _answers(
     engine: Engine, kind: str, work: Any, batches: list[list[dict[str, Any]]]
 ) -> list[dict[str, Any]]:
-    """What workers answer to batches, in their order."""
+    """Return the answers of workers to batches, in order."""
     if not batches:
         return []
     parcels = [Message(kind, number, pack_json(batch)) for number, batch in enumerate(batches)]
@@ -121,7 +121,7 @@ def _answers(
 
 
 def _looked_at(engine: Engine, files: list[SourceFile], settings: Path) -> dict[str, Looked]:
-    """What is to be known of each file."""
+    """Return hash, cuts and shares of each file."""
     specs = []
     for file in files:
         with translate_os_errors(file.path):
@@ -297,7 +297,7 @@ def _parsed(number: list[int], files: dict[str, str], *rest: Any) -> ParsedJob:
 
 
 def note_of(path: Path) -> PartNote:
-    """What is to be known of a file of records."""
+    """Return the note of a file of records."""
     records = read_ipc(path, ("source", "type", "language", "crossref"))
     counts = records["source"].value_counts().sort("source").iter_rows()
     types = records["type"].unique().sort().to_list()
