@@ -1,1 +1,1 @@
-"""Text before anyone uses it: normalising, LaTeX, languages, sentences, markers, hyphens, names."""
+"""Clean and analyse text: LaTeX, languages, sentences, citation markers, identifiers, names."""

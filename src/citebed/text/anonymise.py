@@ -1,22 +1,22 @@
-"""Citations that reveal their author, anonymised: ``Smith et al. [1] proposed`` → ``[1] proposed``.
+"""Remove the names of cited authors: ``Smith et al. [1] proposed`` becomes ``[1] proposed``.
 
-Names go, markers stay, as the makers of ACM-CR did by hand (Boudin 2021). A capitalised word before
-a marker is as often a system (``BERT [3]``) as a person, so a name needs evidence:
+Markers stay, as in ACM-CR's manual annotations (Boudin 2021). A capitalised word before a marker
+may be a system (``BERT [3]``), so citebed removes a name only with evidence:
 
-- ``et al.`` is enough, with a marker or without one (``Smith et al. proposed … [1]``);
-- a year in brackets right after the name is (``Smith (2019)``), and so are names and years inside
-  brackets: ``(Smith, 2019; Lee 2020)`` becomes ``(2019; 2020)``;
-- two or more names with ``and`` or ``&`` before a marker are, unless something says that they are
-  things: a word before them such as ``on``, ``using`` or ``the``, or a word after the marker such
-  as ``is``, ``provide`` or ``models``;
-- one name before a marker needs an initial (``J. Smith [3]``), a particle (``van Rijsbergen [5]``),
-  an ``'s`` (``Smith's [3] method``), a verb of authors after the marker (``Smith [3] proposed``),
-  or one before it (``as proposed by Smith [3]``, ``according to Smith [3]``, ``the work of …``).
+- ``et al.`` is enough, with or without a marker (``Smith et al. proposed … [1]``);
+- so is a year in brackets right after the name (``Smith (2019)``); names with years inside
+  brackets lose the names: ``(Smith, 2019; Lee 2020)`` becomes ``(2019; 2020)``;
+- so are two or more names with ``and`` or ``&`` before a marker, unless a word before them (``on``,
+  ``using``, ``the``) or after the marker (``is``, ``provide``, ``models``) shows that they are
+  things;
+- a single name before a marker needs an initial (``J. Smith [3]``), a particle (``van Rijsbergen
+  [5]``), an ``'s`` (``Smith's [3] method``), a verb of authors after the marker (``Smith [3]
+  proposed``), or one before it (``as proposed by Smith [3]``, ``according to Smith [3]``).
 
-Without an initial or a particle a name must be shaped like a surname, one capital and then small
-letters (``McKeown`` and ``Pérez-Agüera`` too), with no capitalised word before it: ``WordNet [2]``,
-``BERT [3]`` and ``Latent Semantic Analysis [4]`` stay whatever follows. A key such as
-``[Smith19]`` is a marker and stays.
+Without an initial or a particle a name must look like a surname, a capital followed by small
+letters (also ``McKeown`` and ``Pérez-Agüera``), without a capitalised word before it: ``WordNet
+[2]``, ``BERT [3]`` and ``Latent Semantic Analysis [4]`` always stay. A key such as ``[Smith19]`` is
+a marker.
 """
 
 from __future__ import annotations
@@ -84,20 +84,20 @@ _AUTHOR_AFTER = re.compile(
     r"|evaluated|extended|applied|used|employed|designed|conducted|derived|proved|formulated"
     r"|commented|identified|addressed|focused|tried|built)\b"
 )
-# As many characters as a few long names take.
+# Length of a few long names, in characters.
 _FAR = 90
 
 Span = tuple[int, int]
 
 _SIGNS = re.compile(r"[(\[\\⁰¹²³⁴-⁹]|\bet\b|\band (?:co|others)")
-"""Without one of these nobody is cited."""
+"""A text without any of these has no citation."""
 
 
 def anonymise(text: str, mask: str | None = None) -> str:
-    """The text without the names of those whom it cites; see above for what counts as a name.
+    """Return the text without the names of cited authors (see above).
 
-    With a ``mask``, a citation by name and year is replaced whole: ``Smith (2019) says`` is
-    ``[CIT] says``, and a lone year is not taken for a date or a term. Numbers and keys stay.
+    A ``mask`` replaces citations by name and year completely, including the year: ``Smith (2019)
+    says`` becomes ``[CIT] says``. Numbers and keys stay.
     """
     if _SIGNS.search(text) is None:
         return text
@@ -114,7 +114,7 @@ def anonymise(text: str, mask: str | None = None) -> str:
 
 
 def _teams(text: str, mask: str | None) -> Iterator[Span]:
-    """Names with "et al."."""
+    """Yield the names with "et al."."""
     for match in _ET_AL.finditer(text):
         far = _far(text, match.start())
         before = text[far : match.start()]
@@ -125,9 +125,9 @@ def _teams(text: str, mask: str | None) -> Iterator[Span]:
 
 
 def _named(text: str, mask: str | None) -> Iterator[Span]:
-    """Names right before a marker, where there is evidence that they are names.
+    """Yield the names right before markers, if there is evidence that they are names.
 
-    A name that only an "and" parts from one that was found, with its marker, is another.
+    A name that follows a found name and its marker after "and" is another name.
     """
     found_until = -1
     for marker in markers(text):
@@ -151,13 +151,13 @@ def _named(text: str, mask: str | None) -> Iterator[Span]:
 
 
 def _far(text: str, at: int) -> int:
-    """How far back from ``at`` names may begin: there are no brackets in them."""
+    """Return the earliest start of names before ``at``; names contain no brackets."""
     far = max(0, at - _FAR)
     return max(far, text.rfind("]", far, at) + 1, text.rfind(")", far, at) + 1)
 
 
 def _cited_person(before: str, after: str) -> re.Match[str] | None:
-    """The names that end what stands before a marker, if they are those of people."""
+    """Return the names at the end of the text before a marker, if they are those of people."""
     if (several := _SEVERAL.search(before)) is not None and not _longer(before, several):
         thing = _THING_BEFORE.search(before[: several.start()]) or _THING_AFTER.match(after)
         return several if several["and"] != "and" or not thing else None
@@ -173,7 +173,7 @@ def _cited_person(before: str, after: str) -> re.Match[str] | None:
 
 
 def _longer(before: str, found: re.Match[str]) -> bool:
-    """Whether a capitalised word stands before the names: then they are part of a longer name."""
+    """Return True if a capitalised word precedes the names, so they are part of a longer name."""
     word = _CAPITALISED.search(before[: found.start()])
     return word is not None and word[1][0].isupper() and word[1] not in NOT_NAMES
 
@@ -183,7 +183,7 @@ _NAMES = compile_regex(rf"(?:(?<=[(\[;])|(?<=[;,:.] )|(?<=\w ))\s?{AUTHORS}\s?,?
 
 
 def _inside_brackets(text: str, mask: str | None) -> Iterator[Span]:
-    """The names inside brackets that hold nothing but names and years; to mask, all of it."""
+    """Yield the names in brackets that contain only names and years; with a mask, the brackets."""
     for match in _BRACKETS.finditer(text):
         if names_and_years(match[1]) is None:
             continue

@@ -1,4 +1,4 @@
-"""Which part of a paper a heading names: ``2 Background and Related Work`` is related work."""
+"""The parts of a paper that headings name: ``2 Background and Related Work`` is related work."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Collection
 from citebed.text.normalise import fold
 
 BELOW = " / "
-"""Between a heading and those below it: ``Related Work / Test collections``."""
+"""Separates a heading from those below it: ``Related Work / Test collections``."""
 NO_HEADING = "none"
-"""What text without a heading is called in a list of sections."""
+"""The name of text without a heading in a list of sections."""
 
 _ALSO = {
     "introduction": ("intro",),
@@ -27,10 +27,10 @@ _PARTS = re.compile(r"\s?(?:[,:;/&|–—]|\band\b|\bor\b|\+)\s?")
 
 
 def is_under(section: str, wanted: Collection[str]) -> bool:
-    """Whether a heading, or one that it stands below, names one of the wanted parts of a paper.
+    """Return True if a heading, or one above it, names one of the wanted parts of a paper.
 
-    A heading names a part if it, or what stands beside an "and" in it, begins with the part's
-    words: ``introduction`` is that of ``1. Introduction and Motivation``.
+    The heading, or one of its pieces around "and", must begin with the words of the part: ``1.
+    Introduction and Motivation`` names ``introduction``.
     """
     if not section:
         return NO_HEADING in wanted
@@ -40,7 +40,7 @@ def is_under(section: str, wanted: Collection[str]) -> bool:
 
 
 def _plain(heading: str) -> str:
-    """A heading in small letters, without its number, hyphens as blanks."""
+    """Return a heading in lower case, without its number, with spaces for hyphens."""
     lower = re.sub(r"[-_‐‑\s]+", " ", fold(heading).lower())
     number = _NUMBER.match(lower)
     return lower[number.end() :] if number else lower

@@ -1,4 +1,4 @@
-"""Words that were broken at the end of a line, made whole."""
+"""Join words that were hyphenated at line ends."""
 
 from __future__ import annotations
 
@@ -9,32 +9,31 @@ from citebed.text.regex import compile_regex
 
 _BREAK = compile_regex(r"(?<=\w)[-\u2010][ \t]?\r?\n\s*+(?=\w)")
 _SOFT = compile_regex("\u00ad(?:[ \t]?\r?\n[ \t]*+)?")
-# From the beginning of a word only: from every letter on, a word of 100 KB is read 100 KB times.
+# Match only from the start of a word; from every letter, a long word would take quadratic time.
 _CHAIN = compile_regex(r"\b\w++(?:[-\u2010\u2011]\w++)++")
 _WORD = compile_regex(r"\w++")
 _LEFT = re.compile(r"([-\u2010\u2011]?)(\w+)$")
 _RIGHT = compile_regex(r"(\w++)([-\u2010\u2011]?)")
-# "pre- and post-processing": the hyphen stands for the word that comes later.
+# In "pre- and post-processing" the hyphen stands for the later word.
 _SUSPENDED = frozenset(("and", "or", "to", "versus"))
-# Longer words are no words; this bounds how far is looked to the left.
+# Maximum length of a word, to limit the search to the left.
 _FAR = 60
 
 
 def join_hyphens(text: str) -> str:
-    """The text with words that end a line in a hyphen joined to their other half.
+    """Return the text with the halves of words joined that were hyphenated at line ends.
 
-    The hyphen goes (``recommen-⏎dation`` is ``recommendation``), unless it belongs to the word:
-    the text has the two halves hyphenated elsewhere, and nowhere written as one; more hyphens are
-    beside it (``state-⏎of-the-art``); or the second half begins with no small letter
-    (``Jensen-⏎Shannon``, ``GPT-⏎3``). Where the text shows both ways, the hyphen stays. A
-    hyphen before "and" or "or" stays with a blank. Soft hyphens are removed wherever they are.
+    ``recommen-⏎dation`` becomes ``recommendation``. The hyphen stays if the text contains the word
+    with a hyphen elsewhere, if another hyphen is beside it (``state-⏎of-the-art``), or if the
+    second half does not start with a small letter (``Jensen-⏎Shannon``, ``GPT-⏎3``). Before "and"
+    or "or" the hyphen stays, followed by a space. Soft hyphens are always removed.
     """
     text = _SOFT.sub("", text)
     breaks = list(_BREAK.finditer(text))
     if not breaks:
         return text
     words = {match[0].lower() for match in _WORD.finditer(text)}
-    # The neighbours in hyphenated words: of ``state-of-the-art`` three pairs.
+    # Neighbours in hyphenated words: ``state-of-the-art`` has three pairs.
     chains = (re.split("[-\u2010\u2011]", match[0]) for match in _CHAIN.finditer(text.lower()))
     pairs = {pair for chain in chains for pair in pairwise(chain)}
     pieces, at = [], 0
@@ -45,7 +44,7 @@ def join_hyphens(text: str) -> str:
 
 
 def _link(text: str, at: re.Match[str], words: set[str], pairs: set[tuple[str, str]]) -> str:
-    """What stands between the two halves of a broken word: a hyphen or nothing."""
+    """Return what joins the halves of a word: a hyphen, a hyphen and a space, or nothing."""
     before = _LEFT.search(text[max(0, at.start() - _FAR) : at.start()])
     after = _RIGHT.match(text, at.end())
     if before is None or after is None:  # the break is between two word characters

@@ -1,4 +1,4 @@
-"""DOIs, arXiv ids and addresses: as a field of a record, and inside running text."""
+"""DOIs, arXiv ids and URLs, in fields of records and in running text; unique ids."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from urllib.parse import unquote
 from citebed.text.normalise import fold
 
 DOI = r"10\.\d{4,9}(?:\.\d+)*/\S+"
-"""A DOI and nothing else, as an expression."""
+"""Pattern of a DOI."""
 _ARXIV_ID = r"(\d{4}\.\d{4,5}|[a-z-]{2,12}(?:\.[a-z]{2})?/\d{7})"
 ARXIV_ADDRESS = rf"(?i)arxiv\.org/(?:abs|pdf|html)/{_ARXIV_ID}"
-"""The address of a paper at arXiv, its id as the first group."""
+"""Pattern of a URL of a paper at arXiv; the first group is its id."""
 ARXIV_NAME = (
     r"^\s*(?:(?:https?://)?(?:www\.|export\.)?arxiv\.org/(?:abs|pdf|html)/|arxiv:\s*"
     r"|(?:https?://(?:dx\.)?doi\.org/|doi:\s*)?10\.48550/arxiv\.)"
     rf"{_ARXIV_ID}(?:v\d+)?(?:\.pdf)?(?:[?#].*)?\s*$"
 )
-"""What names a paper at arXiv and nothing else, in lower case, its id as the first group."""
+"""Pattern of a text that only names a paper at arXiv, in lower case; the first group is its id."""
 
 _DOI = re.compile(DOI)
-# Resolvers (doi.org, doi.acm.org, those behind a library's proxy), publishers' pages whose address
-# is a DOI's behind ``/doi/`` or Springer's, and what people write before a DOI.
+# Resolvers (doi.org, doi.acm.org, also behind a library's proxy), pages of publishers whose URL has
+# the DOI after ``/doi/``, Springer's pages, and prefixes such as "doi:".
 _DOI_START = re.compile(
     r"(?:https?:/{1,3})?(?:www\.)?(?:dx[.-])?doi[.-]org[\w.:-]*/"
     r"|https?://(?:dx|doi)[.-][\w.:-]+/"
@@ -44,10 +44,10 @@ _ANOTHER = re.compile(r"[;,|](?=(?:https?://[\w.-]{1,60}/|doi:?)?10\.\d{4,9}/)",
 
 
 def normalise_doi(text: str | None) -> str | None:
-    """The DOI in ``text``, lower-case and without a resolver, or ``None`` if it is not a DOI.
+    """Return the DOI that ``text`` is, in lower case without a resolver, or ``None``.
 
-    Accepts ``10.1145/X``, ``doi:10.1145/X``, ``https://doi.org/10.1145/X``, other resolvers,
-    those behind a proxy, and pages whose address is made of the DOI. Of two the first.
+    Accept ``10.1145/X``, ``doi:10.1145/X``, ``https://doi.org/10.1145/X``, other resolvers, also
+    behind a proxy, and pages whose URL contains the DOI. Of two DOIs return the first.
     """
     if not text or "10" not in text:
         return None
@@ -68,7 +68,7 @@ def normalise_doi(text: str | None) -> str | None:
 
 
 def _without_stray_ends(text: str) -> str:
-    """Text without closing brackets at its end that close nothing, and points before them."""
+    """Strip unmatched closing brackets, and points before them, from the end."""
     while text and text.count(text[-1]) > text.count(_OPENING.get(text[-1], text[-1])):
         text = text[:-1].rstrip(".,;")
     return text
@@ -76,7 +76,7 @@ def _without_stray_ends(text: str) -> str:
 
 def _without_resolver(text: str) -> str:
     text = text.strip("<>{} ")
-    for _ in range(4):  # one resolver is met often, two now and then, never five
+    for _ in range(4):  # one resolver is common, two are rare
         start = _DOI_START.match(text)
         if start is None:
             break
@@ -91,7 +91,7 @@ def _without_resolver(text: str) -> str:
 
 
 def _decoded(text: str) -> str:
-    """Text without the codes of signs (``%2F``) that addresses hold, coded twice or not."""
+    """Decode percent codes (``%2F``), even if they were encoded twice."""
     while len(text) <= _LONGEST and _CODED.search(text):
         text = unquote(text)
     return text
@@ -102,17 +102,17 @@ _IN_HTML = re.compile(r"[\"']|</?a\b|&quot;", re.IGNORECASE)
 _SICI_END = re.compile(r"\d\.\d\.co;", re.IGNORECASE)
 _DIGIT_OR_SIGN = re.compile(r"[\d:_]")
 _BRACKET_INSIDE = re.compile(r"[\[<](?:\d|$)")  # of a SICI; no word follows, as in "[doi]"
-# Older DOIs are a serial number, a year in parentheses and a number: cut, it would be a journal's.
+# Older DOIs consist of an ISSN, a year in brackets and a number; without the end it is a journal's.
 _SERIAL = re.compile(r"/(?:\(sici\)|s)?\d{4}-\d{3}[\dx]$", re.IGNORECASE)
 _SERIAL_YEAR = re.compile(_SERIAL.pattern[:-1] + r"\(\d{2,8}\)$", re.IGNORECASE)
 _YEAR = re.compile(r"\(\d{2,8}\)")
 
 
 def doi_of(text: str | None) -> str | None:
-    """The DOI of a field that is meant to hold one, whatever stands around or inside it.
+    """Return the DOI in a DOI field, even with other text around it.
 
-    HTML, an address of any kind, a second DOI and words behind it are passed over; blanks
-    inside (``…(2004)024 [ 0141:…``) are closed. ``None`` where it may have been cut.
+    Skip HTML, URLs, a second DOI and words after the DOI; remove spaces inside it (``…(2004)024 [
+    0141:…``). Return ``None`` if the DOI may be incomplete.
     """
     if not text or (found := normalise_doi(text)):
         return found if text else None
@@ -130,11 +130,16 @@ def doi_of(text: str | None) -> str | None:
 
 
 def _joined(words: list[str]) -> str:
-    """The DOI that begins the words, blanks inside it closed; nothing where it is not clear."""
+    """Return the DOI at the start of the words without spaces, or "" if its end is unclear."""
     doi = words[0]
     for word in words[1:]:
         is_open = any(doi.count(opening) > doi.count(sign) for sign, opening in _OPENING.items())
-        goes_on = is_open or _BRACKET_INSIDE.match(word) or doi[-1] in "-/:_." or _aged(doi, word)
+        goes_on = (
+            is_open
+            or _BRACKET_INSIDE.match(word)
+            or doi[-1] in "-/:_."
+            or _continues_serial(doi, word)
+        )
         if _DOI_BEGINS.match(word) or (word[0].isalpha() and not is_open):
             return doi if any(map(str.isdigit, doi.partition("/")[2])) else ""
         if not (goes_on or (doi[-1] in "]>" and _SICI_END.match(word))):
@@ -143,15 +148,15 @@ def _joined(words: list[str]) -> str:
     return doi
 
 
-def _aged(doi: str, word: str) -> bool:
-    """Whether a DOI that is a serial number so far goes on with its year, or with what follows."""
+def _continues_serial(doi: str, word: str) -> bool:
+    """Return True if a word continues an older DOI with its year, or the number after it."""
     if _SERIAL.search(doi):
         return _YEAR.match(word) is not None
     return word[0].isdigit() and _SERIAL_YEAR.search(doi) is not None
 
 
 def looks_like_url(text: str) -> bool:
-    """Whether a reference that is no DOI is an address."""
+    """Return True if a text looks like a URL."""
     return re.match(r"(?:https?|ftp)://\S+|www\.\S+", text.strip(), re.IGNORECASE) is not None
 
 
@@ -176,7 +181,7 @@ _URL = re.compile(
 
 
 def _trimmed(doi: str) -> str:
-    """A DOI without the punctuation of the sentence around it."""
+    """Strip the punctuation of the surrounding sentence from a DOI."""
     while doi and (
         doi[-1] in ".,;:'’”*_" or doi.count(doi[-1]) > doi.count(_OPENING.get(doi[-1], doi[-1]))
     ):
@@ -185,44 +190,41 @@ def _trimmed(doi: str) -> str:
 
 
 def doi_in(text: str) -> str | None:
-    """The first DOI in ``text``, in lower case."""
+    """Return the first DOI in ``text``, in lower case."""
     match = _DOI_INSIDE.search(text)
     return normalise_doi(_trimmed(match[1])) if match else None
 
 
 def url_in(text: str) -> str | None:
-    """The first address in ``text``, without the punctuation of the sentence around it."""
+    """Return the first URL in ``text``, without the punctuation of the sentence."""
     match = _URL.search(text)
     return (_trimmed(match[0].strip("<>")) or None) if match else None
 
 
 def arxiv_in(text: str) -> str | None:
-    """The first arXiv id in ``text`` (``arXiv:1810.04805v2``, an address), without its version."""
+    """Return the first arXiv id in ``text`` (``arXiv:1810.04805v2``, a URL), without version."""
     match = _ARXIV.search(text)
     return match[1].lower() if match else None
 
 
 def arxiv_of(text: str) -> str | None:
-    """The arXiv id that ``text`` is (a field that holds nothing else), or that it names."""
+    """Return the arXiv id in a field, which may contain only the id."""
     match = _BARE_ARXIV.fullmatch(text.strip())
     return match[1].lower() if match else arxiv_in(text)
 
 
 def arxiv_of_doi(doi: str) -> str | None:
-    """The id behind a DOI that arXiv gave: ``10.48550/arXiv.1810.04805``."""
+    """Return the arXiv id in a DOI of arXiv: ``10.48550/arXiv.1810.04805``."""
     return doi.removeprefix(_ARXIV_DOI) if doi.startswith(_ARXIV_DOI) else None
 
 
 def doi_of_arxiv(arxiv: str) -> str:
-    """The DOI that arXiv gives to a paper."""
+    """Return arXiv's DOI of a paper."""
     return _ARXIV_DOI + arxiv
 
 
 def replace_identifiers(text: str, cite: Callable[[str], str]) -> str:
-    """Text in which each DOI and arXiv id (as ``arXiv:…``) is what ``cite`` makes of it.
-
-    Other addresses are gone.
-    """
+    """Replace each DOI and arXiv id (``arXiv:…``) by ``cite(id)``; remove other URLs."""
     if "10." in text:
         text = _DOI_INSIDE.sub(lambda match: _replaced_doi(match, cite), text)
     if "arxiv" in text.lower():
@@ -236,14 +238,14 @@ def _replaced_doi(match: re.Match[str], cite: Callable[[str], str]) -> str:
     return match[0] if doi is None else cite(doi) + match[1][len(kept) :]
 
 
-# --- Ids that are free ------------------------------------------------------------------------
+# --- Unique ids -------------------------------------------------------------------------------
 
 
 class FreeIds:
-    """Gives out each id once: the second ``a`` is ``a-2``, the third ``a-3``.
+    """Makes ids unique: the second ``a`` becomes ``a-2``, the third ``a-3``.
 
-    ``reserved`` ids are given out to their owners only. ``fold`` says which ids are the same:
-    ``str.casefold`` where case makes no difference.
+    Only its owner can take a ``reserved`` id. ``fold`` maps equal ids to the same value, for
+    example ``str.casefold`` if case makes no difference.
     """
 
     def __init__(self, reserved: Iterable[str] = (), fold: Callable[[str], str] = str) -> None:
@@ -252,14 +254,12 @@ class FreeIds:
         self._copies: dict[str, int] = {}
 
     def add(self, taken: Iterable[str]) -> None:
-        """Ids that somebody has already."""
+        """Mark ids as taken."""
         self._given.update(map(self._fold, taken))
 
     def take(self, wanted: str, owner: str | None = None, stem: str | None = None) -> str:
-        """The wanted id if it is free (or reserved for ``owner``), else the next copy that is.
-
-        Copies are made of ``stem``, the wanted id itself where none is given.
-        """
+        """Take the wanted id if it is free (or reserved for ``owner``), else the next free number
+        after ``stem``, which is the wanted id by default; return the result."""
         name, stem = wanted, stem or wanted
         while not self.is_free(name, owner):
             self._copies[stem] = self._copies.get(stem, 1) + 1
@@ -268,6 +268,6 @@ class FreeIds:
         return name
 
     def is_free(self, name: str, owner: str | None = None) -> bool:
-        """Whether an id can be taken as it is."""
+        """Return True if an id can be taken without a number."""
         same = self._fold(name)
         return same not in self._given and (name == owner or same not in self._reserved)

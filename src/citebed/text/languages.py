@@ -1,4 +1,4 @@
-"""Which language a record is in, by what it says of itself, its script or its small words."""
+"""The language of a record, from its language field, its script or its function words."""
 
 from __future__ import annotations
 
@@ -58,32 +58,31 @@ _FEWEST = 3
 
 
 def language_code(name: str) -> str:
-    """``en`` from ``english``, ``eng``, ``en-GB``, ``EN``; an unknown name in lower case."""
+    """Return ``en`` for ``english``, ``eng``, ``en-GB`` and ``EN``; unknown names in lower case."""
     lower = name.strip().lower()
     return _NAMES.get(lower, lower.partition("-")[0].partition("_")[0])
 
 
 def language_name(code: str) -> str:
-    """``German`` for ``de``; a code that is not known stands for itself."""
+    """Return ``German`` for ``de``; unknown codes stay as they are."""
     return next((name.title() for name, known in _NAMES.items() if known == code), code)
 
 
 def is_language(name: str) -> bool:
-    """Whether a name or code is one of a language: in ISO 639-1, or known by that name here."""
+    """Return True for a code of ISO 639-1, or a language name that citebed knows."""
     return language_code(name) in _CODES.split()
 
 
 def language_names() -> list[str]:
-    """The languages that are known by their names."""
+    """Return the language names that citebed knows."""
     return sorted({language_name(code).lower() for code in _NAMES.values()})
 
 
 def language_of(stated: str | None, title: str | None, abstract: str | None) -> str | None:
-    """The code of the record's language, or ``None`` where there is too little to tell.
+    """Return the code of a record's language, or ``None`` if it is unclear.
 
-    What the record states counts. Else a script other than Latin decides if it makes up a
-    third of the letters, and else the language whose small words are the most frequent, if
-    there are at least three and half as many again as of any other.
+    The language is the ``stated`` one, else that of a non-Latin script with a third of the letters,
+    else the one with the most function words: at least three, and 1.5 times as many as any other.
     """
     if stated:
         return language_code(stated)

@@ -1,7 +1,7 @@
-"""LaTeX to clean Unicode text, and clean text to LaTeX that reads back the same.
+"""Convert LaTeX to clean Unicode text, and back.
 
-Bibliographies mix LaTeX with HTML (publishers export both in one field), so one pass reads
-both: what one token leaves behind is never looked at again, and ``\\&lt;`` stays ``&lt;``.
+Bibliographies mix LaTeX with HTML in one field, so a single pass reads both. The output of a token
+is not read again: ``\\&lt;`` stays ``&lt;``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SPACES = {
     "/": "", "-": "", "@": "", "\\": " ", "(": "", ")": "", "[": "", "]": "", "": "",
     '"': "", "'": "", "`": "", "^": "", "~": "", "=": "", ".": "",
 }  # fmt: skip
-"""Escaped characters that are spacing, mathematics delimiters or an accent on nothing."""
+"""Escaped characters that are spacing, delimiters of formulas, or accents without a letter."""
 
 _DOTTED = {"ı": "i", "ȷ": "j"}
 _BLACKBOARD = {
@@ -82,15 +82,15 @@ _TOKEN = compile_regex(
     )""",
     re.VERBOSE | re.DOTALL,
 )
-# Its attributes end before another tag begins; ``\\&lt;`` is not HTML but three plain letters.
+# Its attributes end before another tag begins; ``\\&lt;`` is plain text, not HTML.
 _ESCAPED_TAG = compile_regex(
     rf"(?<!\\)&lt;((?i:{TAG_PATTERN[1:-1]}))&gt;".replace("[^<>]*", "(?:[^<>&]|&(?![lg]t;))*+")
 )
 
 
 def is_plain(text: str) -> bool:
-    """Whether the text holds nothing that ``latex_to_text`` would look at."""
-    # Written out: this runs for every field of every record, and a loop costs four times as much.
+    """Return True if ``latex_to_text`` would change nothing but white space."""
+    # This runs for every field of every record; a loop would take four times as long.
     return not (
         "\\" in text
         or "{" in text
@@ -109,7 +109,7 @@ _HARMLESS = bytes(set(range(0x20, 0x7F)) - set(b"\\{}$~&<`"))
 
 
 def _is_clean(text: str) -> bool:
-    """Whether this is ASCII that needs nothing done, found out as quickly as can be."""
+    """Return True for ASCII text that needs no change; this is fast."""
     return (
         text.isascii()
         and not text.encode("ascii").translate(None, _HARMLESS)
@@ -122,11 +122,11 @@ def _is_clean(text: str) -> bool:
 
 
 def latex_to_text(text: str) -> str:
-    """Clean Unicode text of a LaTeX string: accents, symbols and dashes resolved, braces gone.
+    """Return clean Unicode text for LaTeX, with accents, symbols and dashes, without braces.
 
-    Mathematics stays readable (``$O(n \\log n)$`` is ``O(n log n)``), formatting commands
-    leave their contents, an unknown command leaves its name. HTML tags and entities are
-    resolved too. Never fails: what is not LaTeX stays as it is.
+    Formulas stay readable (``$O(n \\log n)$`` becomes ``O(n log n)``), formatting commands become
+    their contents, unknown commands their names. HTML tags and entities are converted, too. Other
+    text stays as it is; this never fails.
     """
     if _is_clean(text):
         return text
@@ -139,20 +139,20 @@ def latex_to_text(text: str) -> str:
     return fold(_plain(in_text_mode(text)))
 
 
-# Mendeley and Zotero escape what was LaTeX already: ``O{\textbackslash}textquotesingle Connor``.
+# Mendeley and Zotero escape LaTeX once more: ``O{\textbackslash}textquotesingle Connor``.
 _TWICE = compile_regex(
     r"(?:\{\\textbackslash\}|\$\\backslash\$)(?:([A-Za-z]{2,})|([\"'`^~=.])\\?\{?([A-Za-z])\\?\}?)"
 )
 
 
 def _once(match: re.Match[str]) -> str:
-    """The command that a backslash escaped too much was meant for, if it is one."""
+    """Return the command whose backslash was escaped, if it is a known one."""
     if match[1] is None:
         return f"\\{match[2]}{{{match[3]}}}"
     return f"\\{match[1]}" if match[1] in KNOWN_COMMANDS else match[0]
 
 
-# What stands in it is bounded: one that never ends costs no second look at all that follows.
+# Its length is limited, so that one without an end does not cost much time.
 _MODE = compile_regex(
     r"\\ifmmode(?![A-Za-z])(?:(?!\\else|\\fi).){0,200}+"
     r"(?:\\else(?![A-Za-z])\s*+((?:(?!\\fi(?![A-Za-z])).){0,200}+))?+\\fi(?![A-Za-z])(?:\{\}|\s++)?+",
@@ -164,12 +164,12 @@ _NAME_LAST = re.compile(r"\\[A-Za-z]{1,40}\Z")
 
 
 def in_text_mode(tex: str) -> str:
-    """LaTeX without the mathematical half of the APS's ``\\ifmmode … \\else … \\fi``."""
+    """Return LaTeX without the mathematical half of ``\\ifmmode … \\else … \\fi``."""
     return _MODE.sub(_of_text, tex) if "\\ifmmode" in tex else tex
 
 
 def _of_text(match: re.Match[str]) -> str:
-    """The half for text; a command at its end stays apart from what follows (``\\mu\\fi{}m``)."""
+    """Return the half for text; separate a final command from what follows (``\\mu\\fi{}m``)."""
     half = match[1] or ""
     return half + "{}" if _NAME_LAST.search(half) else half
 
@@ -189,7 +189,7 @@ def _in_parentheses(tex: str) -> str:
 
 
 def _accent(match: re.Match[str], at: int) -> str:
-    """The letter with its accent; an accent on nothing is the sign, on a word it is left out."""
+    """Return a letter with its accent; without a letter the accent itself; a word without it."""
     mark, group, letter = match[at + 1], match[at + 2], match[at + 3]
     base = _plain(letter if group is None else group).strip()
     if not base:
@@ -211,19 +211,19 @@ def _maths_accent(match: re.Match[str], at: int) -> str:
 
 
 def _numbered_accent(match: re.Match[str], at: int) -> str:
-    """TeX's ``\\accent23u``, its number in decimal, octal (``'27``) or hexadecimal (``"17``)."""
+    """Return TeX's ``\\accent23u``, with a decimal, octal (``'27``) or hexadecimal number."""
     given, base = match[at + 1], _plain(match[at + 2]).strip()
     number = _number(given)
     return _accented(base, ACCENT_NUMBERS[number]) if number in ACCENT_NUMBERS else base
 
 
 def _number(given: str) -> int:
-    """A number as TeX writes it, in decimal, octal or hexadecimal; no letter has a longer one."""
+    """Return a TeX number in decimal, octal or hexadecimal; ignore more than seven digits."""
     return int(given.strip("'\"")[:7], {"'": 8, '"': 16}.get(given[0], 10))
 
 
 def _char(match: re.Match[str], at: int) -> str:
-    """A letter by its number, as TeX (``\\char233``, also ``\\char`\\%``) and LaTeX write it."""
+    """Return a letter by its number: ``\\char233``, ``\\char`\\%`` or ``\\symbol{233}``."""
     given = match[at + 1] or match[at + 2]
     if given[0] == "`":
         return given[-1]
@@ -232,7 +232,7 @@ def _char(match: re.Match[str], at: int) -> str:
 
 
 def _level(match: re.Match[str], at: int) -> str:
-    """TeX's ``\\sb`` and ``\\sp``: an index below or above the line."""
+    """Return TeX's subscripts and superscripts ``\\sb`` and ``\\sp``."""
     tex = match[at + 3] if match[at + 2] is None else match[at + 2]
     return ("_" if match[at + 1] == "b" else "^") + _in_parentheses(tex)
 
@@ -249,7 +249,7 @@ def _command(match: re.Match[str], at: int) -> str:
 
 
 def _symbol(name: str) -> str | None:
-    """What a symbol prints; Greek letters in text (``\\textalpha``, ``\\upmu``) too."""
+    """Return a symbol, also a Greek letter in text (``\\textalpha``, ``\\upmu``)."""
     found = SYMBOLS.get(name)
     if found is None and name.startswith(("text", "up")):
         greek = SYMBOLS.get(name.removeprefix("text").removeprefix("up"), "")
@@ -257,7 +257,7 @@ def _symbol(name: str) -> str | None:
     return found
 
 
-# Given the match and the number of its alternative's group; what is inside has the next numbers.
+# Arguments: the match and the number of the alternative's group; groups inside have the next ones.
 _HANDLERS: dict[str, Callable[[re.Match[str], int], str]] = {
     "accent": _accent,
     "mark": _accent,
@@ -297,10 +297,10 @@ KNOWN_COMMANDS = frozenset(
         *("SortNoop", "begin", "end", "color", "rule"),
     )
 )  # fmt: skip
-"""Commands of which no name is left, or the one that they print."""
+"""Commands that are converted, or print their own name."""
 
 
-# --- The way back ---------------------------------------------------------------------------
+# --- Text to LaTeX --------------------------------------------------------------------------
 
 _ESCAPES = str.maketrans({
     "\\": r"\textbackslash{}", "{": r"\textbraceleft{}", "}": r"\textbraceright{}",
@@ -311,7 +311,7 @@ _LIGATED = re.compile(r"-(?=-)|`(?=`)|'(?=')")
 
 
 def text_to_latex(text: str) -> str:
-    """LaTeX for clean text, with balanced braces, that ``latex_to_text`` reads back unchanged."""
+    """Return LaTeX with balanced braces that ``latex_to_text`` converts back to the same text."""
     text = text.translate(_ESCAPES)
     return _LIGATED.sub(lambda m: m[0] + "{}", text)
 
@@ -319,21 +319,21 @@ def text_to_latex(text: str) -> str:
 # --- Formulas -------------------------------------------------------------------------------
 
 _LONGEST_FORMULA = 20
-"""Formulas that read as more characters than this say nothing to a search for papers."""
+"""Length in characters from which a formula does not help a search."""
 
 INLINE_MATHS = compile_regex(r"\$((?:[^$\\\n]++|\\.|\n(?![ \t]*+\n))++)\$", re.DOTALL)
-"""``$…$`` within one paragraph, at a dollar."""
+"""``$…$`` within one paragraph."""
 
 DISPLAY_MATHS = {
     "$": compile_regex(r"\$\$[^$]*+\$\$"),
     "(": compile_regex(r"\\\(((?:[^\\\n]++|\\[^()]|\n(?![ \t]*+\n))*+)\\\)"),
     "[": compile_regex(r"\\\[((?:[^\\]++|\\[^][])*+)\\\]"),
 }
-"""Formulas in other delimiters, by what they begin with; one ends before another begins."""
+"""Formulas with other delimiters, by their second character."""
 
 
 def maths_as_text(tex: str) -> str:
-    """A formula as it would be read out, or a blank where it is too long for that."""
+    """Return a short formula as text, or a space for a long one."""
     if len(tex) > 8 * _LONGEST_FORMULA:
         return " "
     text = latex_to_text(tex)

@@ -1,4 +1,4 @@
-"""The commands of LaTeX that bibliographies use, and what each of them prints."""
+"""The LaTeX commands that bibliographies use, and the text for each."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ ACCENTS = {
     ".": "\u0307", "c": "\u0327", "v": "\u030c", "u": "\u0306", "H": "\u030b", "k": "\u0328",
     "r": "\u030a", "b": "\u0331", "d": "\u0323", "t": "\u0361",
 }  # fmt: skip
-"""Accent command to the combining character that follows its letter."""
+"""Accent commands and their combining characters."""
 
 MATHS_ACCENTS = {
     "acute": "'", "grave": "`", "check": "v", "breve": "u", "mathring": "r", "ddot": '"',
 }  # fmt: skip
-"""Accents of mathematics, which publishers write in names (``Schr$\\ddot{o}$dinger``)."""
+"""Accents of formulas, which publishers use in names (``Schr$\\ddot{o}$dinger``)."""
 
 ACCENT_NUMBERS = {
     18: "`", 19: "'", 20: "v", 21: "u", 22: "=", 23: "r", 24: "c", 94: "^", 95: ".", 125: "H",
     126: "~", 127: '"',
 }  # fmt: skip
-"""Where TeX's fonts have the accents, for ``\\accent23u``."""
+"""The numbers of accents in TeX's fonts, for ``\\accent23u``."""
 
 LETTERS = {
     "ss": "ß", "SS": "SS", "o": "ø", "O": "Ø", "l": "ł", "L": "Ł", "ae": "æ", "AE": "Æ",
@@ -26,7 +26,7 @@ LETTERS = {
     "th": "þ", "TH": "Þ", "dj": "đ", "DJ": "Đ", "ng": "ŋ", "NG": "Ŋ", "ij": "ij", "IJ": "IJ",
     "imath": "ı", "jmath": "ȷ", "cprime": "'", "cdprime": '"', "slash": "/", "hyphen": "-",
 }  # fmt: skip
-"""Letters as commands: the blank after one only ends its name (``S\\o rensen``)."""
+"""Letters; the space after the command only ends its name (``S\\o rensen``)."""
 
 SYMBOLS = {
     # text
@@ -101,7 +101,7 @@ SYMBOLS = {
     "bigstar": "★", "nabla": "∇", "triangleq": "≜", "trianglelefteq": "⊴", "leadsto": "⇝",
     "lbrack": "[", "rbrack": "]", "backslash": "\\", "quad": " ", "qquad": " ",
 }  # fmt: skip
-"""Symbols: the blank after one is kept, since in running text it was meant (``a \\times b``)."""
+"""Symbols; the space after the command stays, because authors mean it (``a \\times b``)."""
 
 NOTHING = frozenset(
     """
@@ -126,7 +126,7 @@ OPERATORS = frozenset(
     lim liminf limsup det dim ker deg arg gcd hom Pr mod bmod pmod
     """.split()  # noqa: SIM905
 )
-"""Names that are printed as they are called."""
+"""Commands that print their own name."""
 
 BIBLIOGRAPHIES = frozenset(
     """
@@ -145,4 +145,4 @@ BIBLIOGRAPHIES = frozenset(
     varPsi varOmega mathbfit mathsfit bold boldmath unboldmath vartriangle sphericalangle
     """.split()  # noqa: SIM905
 )
-"""Further commands that are met in bibliographies and do nothing but print."""
+"""Further commands in bibliographies that only print."""

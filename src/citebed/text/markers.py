@@ -1,25 +1,25 @@
-"""Citation markers: where a text cites, and what.
+"""Citation markers: the places where a text cites, and the references that they cite.
 
-What counts as a marker:
+Markers are:
 
 - numbers in square brackets: ``[3]``, ``[13, 14]``, ``[1-3]``, ``[1]–[4]``, ``[12, p. 5]``;
 - keys in square brackets: ``[Smith19]``, ``[SJ+99]``, and the masks ``[CIT]``, ``[REF]``, ``[?]``;
 - names and years: ``(Smith, 2019)``, ``[Smith et al., 2019; Lee 2020a,b]``, ``(e.g., Smith 2019)``;
 - the year after a name in the text: in ``Smith et al. (2019)`` it is ``(2019)``;
 - ``\\cite{…}`` and its family, Markdown's ``[@key]``, superscript digits after a word;
-- round brackets around nothing but markers: ``(see [3])``.
+- round brackets that contain only markers: ``(see [3])``.
 
-What does not, though it looks alike:
+Not markers, though they look similar:
 
-- ``[0, 1]``: no reference has the number 0; nor two numbers after a word or sign that announces an
-  interval (``in the range [1, 5]``, ``x ∈ [1, 5]``), nor a range of 200 numbers and more;
-- ``a[1]``, ``f(x)[2]``: a bracket that touches a word of one or two letters is an index, but for
-  a short name (``Wu[1]``);
-- ``(2004)`` after anything but a name with small letters: ``at TREC (2004)`` is a date;
-- ``(3)``: more often an equation or an item than a reference;
+- ``[0, 1]``, because no reference has the number 0; two numbers after words or signs of intervals
+  (``in the range [1, 5]``, ``x ∈ [1, 5]``); a range of 200 or more numbers;
+- ``a[1]``, ``f(x)[2]``: a bracket right after a word of one or two letters is an index, except for
+  short names (``Wu[1]``);
+- ``(2004)``, unless it follows a name with small letters: ``at TREC (2004)`` is a date;
+- ``(3)``, which is more often an equation or an item than a reference;
 - ``x²``, ``km²``: superscripts after fewer than four letters are powers.
 
-A text is read once by each expression, whatever is in it.
+Each pattern reads a text only once, so no text takes long.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _CITATION = compile_regex(
 )
 _NEXT = re.compile(r";|(?:(?<=\d{4})|(?<=\d{4}[a-z]))(?:,? (?:and|&) |, )(?=[^\W\d_]{2})")
 LONE_YEARS = compile_regex(rf"[(\[](?P<years>{YEARS}){_PAGES}[)\]]")
-# Capitalised words that stand before a year and are no authors.
+# Capitalised words before a year that are not authors.
 _NO_AUTHOR = frozenset(
     """
     January February March April May June July August September October November December Jan Feb
@@ -80,7 +80,8 @@ _NO_AUTHOR = frozenset(
 
 
 def cites_of(inside: str) -> tuple[str, ...] | None:
-    """What the inside of a pair of square brackets cites; ``()`` for a mask such as ``CIT``."""
+    """Return what the content of square brackets cites: ``()`` for a mask such as ``CIT``, ``None``
+    if it is not a marker."""
     inside = inside.strip()
     if not inside or len(inside) > _LONGEST_INSIDE:
         return None
@@ -93,7 +94,7 @@ def cites_of(inside: str) -> tuple[str, ...] | None:
 
 
 def numbers(inside: str) -> tuple[str, ...] | None:
-    """Numbers, keys and ranges between commas, with pages and the like; ranges written out."""
+    """Parse numbers, keys and ranges between commas, with page numbers; expand ranges."""
     cites: list[str] = []
     for part in re.split("[,;]", _without_cues(inside)):
         item = part.strip()
@@ -110,13 +111,13 @@ def numbers(inside: str) -> tuple[str, ...] | None:
 
 
 def _without_cues(text: str) -> str:
-    """``Smith 2019`` of ``see, e.g., Smith 2019``."""
+    """Return ``Smith 2019`` for ``see, e.g., Smith 2019``."""
     match = _CUES.match(text)
     return text[match.end() :] if match else text
 
 
 def names_and_years(inside: str) -> tuple[str, ...] | None:
-    """``Smith, 2019; Lee 2020a,b``: each with its year."""
+    """Parse ``Smith, 2019; Lee 2020a,b`` into names with years."""
     cites: list[str] = []
     if len(inside) > _LONGEST_INSIDE:
         return None
@@ -129,10 +130,10 @@ def names_and_years(inside: str) -> tuple[str, ...] | None:
 
 
 def may_be_authors(authors: str, comma: bool = False) -> bool:
-    """Whether names before a year are those of authors.
+    """Return True if the names before a year may be authors.
 
-    Without a comma before the year some of them must have small letters: ``TREC 2004`` is an
-    event, ``WHO, 2004`` an author.
+    Without a comma before the year they need small letters: ``TREC 2004`` is an event, ``WHO,
+    2004`` an author.
     """
     words = re.findall(r"[^\W\d_]+", authors)
     if not words or words[-1] in _NO_AUTHOR or all(word[0].islower() for word in words):
@@ -141,7 +142,7 @@ def may_be_authors(authors: str, comma: bool = False) -> bool:
 
 
 def dated(authors: str, years: str) -> list[str]:
-    """One citation for each year; a lone letter is another of the same year."""
+    """Return a citation for each year; a single letter repeats the year (``2020a,b``)."""
     authors = " ".join(re.sub(r"['’]s?$", "", authors).split())
     cites, year = [], ""
     for part in re.split(r"\s?[,/&]\s?", years):
@@ -155,11 +156,10 @@ def dated(authors: str, years: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Marker:
-    """A place where a text cites: ``text[start:end]``.
+    """A citation marker ``text[start:end]``.
 
-    ``cites`` has what it points to, in its order: numbers and keys as they are written, ranges
-    written out (``[1-3]`` cites 1, 2, 3), names with their year (``Smith et al. 2019``), and
-    nothing for a mask.
+    ``cites`` are its references in order: numbers and keys as written, expanded ranges (``[1-3]``
+    cites 1, 2, 3), names with years (``Smith et al. 2019``); a mask has none.
     """
 
     start: int
@@ -168,7 +168,7 @@ class Marker:
 
 
 def markers(text: str) -> list[Marker]:
-    """The citation markers of a text, in their order; none lies inside another."""
+    """Return the citation markers of a text, in order, without nested ones."""
     commands = _matching(_CITE, text, _keys)
     raised = _matching(_RAISED, text, lambda match: numbers(match[0].translate(_PLAIN)))
     found = _outermost([*commands, *_square(text), *raised, *_years(text)])
@@ -234,7 +234,7 @@ def _square(text: str) -> list[Marker]:
     for match in _BRACKET.finditer(text):
         cites = _cites_in_text(text, match) if match.start() != no_marker else None
         if cites is None:
-            no_marker = match.end()  # what touches it is none either: ``m[2][3]``
+            no_marker = match.end()  # a bracket right after it is not a marker either: ``m[2][3]``
             continue
         marker = Marker(match.start(), match.end(), cites)
         last = items.pop() if items else None
@@ -243,7 +243,7 @@ def _square(text: str) -> list[Marker]:
 
 
 def _cites_in_text(text: str, match: re.Match[str]) -> tuple[str, ...] | None:
-    """What square brackets cite where they stand; ``None`` if they are no marker there."""
+    """Return what square brackets cite; ``None`` if they are not a marker in this place."""
     if (cites := cites_of(match[1])) is None:
         return None
     before = text[max(0, match.start() - 40) : match.start()]
@@ -253,14 +253,14 @@ def _cites_in_text(text: str, match: re.Match[str]) -> tuple[str, ...] | None:
 
 
 def _is_interval(before: str, inside: str, cites: tuple[str, ...]) -> bool:
-    """Whether the numbers are no references: an interval, a list with 0, a year."""
+    """Return True for numbers that are not references: an interval, a list with 0, a year."""
     if "0" in cites or (len(cites) == 1 and _YEAR.fullmatch(cites[0])):
         return True
     return len(cites) == 2 and "," in inside and _INTERVAL.search(before) is not None
 
 
 def _joined(text: str, left: Marker, right: Marker) -> list[Marker]:
-    """``[1]–[4]`` as one marker, others as they are."""
+    """Join ``[1]–[4]`` to one marker; return other markers unchanged."""
     between = text[left.end : right.start] if right.start - left.end <= 4 else ""
     if left.cites and right.cites and _TO.fullmatch(between):
         middle = numbers(f"{left.cites[-1]}-{right.cites[0]}")
@@ -277,7 +277,7 @@ _LITTLE = compile_regex(rf"(?:(?:{_CUE}|and|or|{_LOCATOR})(?!\w)|[\s,;:.&]++)*+"
 
 
 def _years(text: str) -> Iterator[Marker]:
-    """Years in brackets after the names that they belong to."""
+    """Yield years in brackets after names."""
     for match in LONE_YEARS.finditer(text):
         before = text[max(0, match.start() - 90) : match.start()]
         if (named := _NAMED.search(before)) is not None:
@@ -288,7 +288,7 @@ def _years(text: str) -> Iterator[Marker]:
 
 
 def _round_around(text: str, found: list[Marker]) -> Iterator[Marker]:
-    """Round brackets with markers in them, and nothing else but "see" and its like."""
+    """Yield round brackets that contain only markers and words such as "see"."""
     starts = [marker.start for marker in found]
     for match in _PARENTHESIS.finditer(text):
         inner = found[bisect_left(starts, match.start()) : bisect_left(starts, match.end())]
@@ -300,17 +300,17 @@ def _round_around(text: str, found: list[Marker]) -> Iterator[Marker]:
                 yield Marker(match.start(), match.end(), cites)
 
 
-# --- Taking them out ------------------------------------------------------------------------
+# --- Removing markers -----------------------------------------------------------------------
 
 _BLANKS = " \t\u00a0~"
 _BETWEEN = re.compile(r"\s?(?:[,;&]|,?\s?(?:and|or))?\s?")
 
 
 def remove_markers(text: str) -> str:
-    """The text without its citation markers, and without the blanks and commas they leave.
+    """Return the text without citation markers, and without leftover spaces and commas.
 
-    ``Text [3].`` becomes ``Text.``, and ``as in [3] and [4].`` becomes ``as in.``; of
-    ``Smith et al. (2019)`` the names stay.
+    ``Text [3].`` becomes ``Text.``, ``as in [3] and [4].`` becomes ``as in.``; the names in ``Smith
+    et al. (2019)`` stay.
     """
     pieces, at = [], 0
     for start, end in _stretches(text):
@@ -323,7 +323,7 @@ def remove_markers(text: str) -> str:
 
 
 def _stretches(text: str) -> list[tuple[int, int]]:
-    """Where the markers are, those that only an "and" or a comma parts taken together."""
+    """Return the spans of markers; join those with only "and" or a comma between them."""
     items: list[tuple[int, int]] = []
     for marker in markers(text):
         start, end = items[-1] if items else (0, -9)
@@ -335,7 +335,7 @@ def _stretches(text: str) -> list[tuple[int, int]]:
 
 
 def _mended(left: str, right: str) -> tuple[str, str]:
-    """Both sides of what was taken out, with one blank between them where there is need of one."""
+    """Return the text on both sides of a removed marker, with a space between them if needed."""
     bare_left, bare_right = left.rstrip(_BLANKS), right.lstrip(_BLANKS)
     if not bare_left or not bare_right:
         return bare_left, bare_right

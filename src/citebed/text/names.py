@@ -1,13 +1,11 @@
-"""Names of people: as records write them, and what they look like in running text.
+"""Names of people: in records (``Family, Given``) and as patterns for running text.
 
-A record writes ``Family, Given``. In running text, as pieces of regular expressions, there are two
-shapes: ``SURNAME`` is one that few systems' names have (``Salton``, ``McKeown``,
-``Pérez-Agüera``, but neither ``WordNet`` nor ``BERT``); ``NAME`` is any capitalised name as it
-may stand before a year (``World Health Organization``, ``OpenAI``). Capitalised words that begin
-a sentence (``The``, ``However``) have these shapes too; ``skip_starters`` passes over them.
+The pattern ``SURNAME`` matches surnames, but few names of systems (``Salton``, ``McKeown``,
+``Pérez-Agüera``; not ``WordNet`` or ``BERT``). ``NAME`` matches any capitalised name that may
+precede a year (``World Health Organization``, ``OpenAI``). Both also match capitalised words at the
+start of sentences (``The``, ``However``), which ``skip_starters`` skips.
 
-All pieces are bounded and take one reading of a place (atomic groups), so that an expression made
-of them costs a time that grows with the text and no faster.
+All patterns have limited length and atomic groups, so they take linear time.
 """
 
 from __future__ import annotations
@@ -18,12 +16,12 @@ from citebed.text.regex import compile_regex
 _ACCENT = "[\u0300-\u036f]"
 _HYPHEN = "[-\u2010\u2011]"
 NAME_END = rf"(?!\w|{_ACCENT})"
-# Beyond Latin-1 a letter may be either: a class of all capitals is slow to compile, and whoever
-# finds a name looks at its letters again.
+# Beyond Latin-1 these match letters of either case, because a class of all capitals is slow to
+# compile; callers check the letters of a name again.
 UPPER = rf"(?:[^\W\d_a-zß-öø-ÿ]{_ACCENT}?+)"
 LOWER = rf"(?:[^\W\d_A-ZÀ-ÖØ-Þ]{_ACCENT}?+)"
 
-# Words that are capitalised because a sentence begins with them.
+# Words that are capitalised only at the start of a sentence.
 NOT_NAMES = frozenset(
     """
     A About According Additionally After Again All Along Already Also Alternatively Although Among
@@ -64,17 +62,17 @@ _FIRST_WORD = compile_regex(r"(\w++)[\s~,]*+")
 
 
 def skip_starters(text: str, start: int, end: int) -> int:
-    """Where names begin in ``text[start:end]``, after words that only begin a sentence."""
+    """Return the start of names in ``text[start:end]``, after words that only start a sentence."""
     while (word := _FIRST_WORD.match(text, start, end)) is not None and word[1] in NOT_NAMES:
         start = word.end()
     return start
 
 
-# --- As records write them ------------------------------------------------------------------
+# --- Names in records -----------------------------------------------------------------------
 
 
 def name_from_parts(family: str | None, given: str | None = None, suffix: str | None = None) -> str:
-    """``Family, Given`` or ``Family, Suffix, Given``; a lone part stands by itself."""
+    """Return ``Family, Given`` or ``Family, Suffix, Given``, or a single part."""
     parts = [fold(part or "").replace(",", "") for part in (family, suffix, given)]
     if not parts[0]:
         parts = [parts[2], parts[1], ""]
@@ -87,9 +85,9 @@ _PARTICLES = frozenset(
 
 
 def name_from_display(name: str) -> str:
-    """``Family, Given`` from a name as it is printed (``Given Family``, ``Family, Given``).
+    """Return ``Family, Given`` for a printed name (``Given Family`` or ``Family, Given``).
 
-    The last word is the family name, with the particles (``van der``) before it.
+    The family name is the last word, with particles (``van der``) before it.
     """
     name = fold(name).strip(" ,")
     if "," in name:
@@ -104,7 +102,7 @@ def name_from_display(name: str) -> str:
 
 
 def canonical_name(name: str) -> str:
-    """``Family``, ``Family, Given`` or ``Family, Suffix, Given``, whatever the commas were."""
+    """Return ``Family``, ``Family, Given`` or ``Family, Suffix, Given`` without extra commas."""
     parts = [part for part in map(fold, name.split(",")) if part]
     if len(parts) > 3:
         parts = [parts[0], parts[1], " ".join(parts[2:])]
@@ -112,12 +110,12 @@ def canonical_name(name: str) -> str:
 
 
 def family_name(name: str) -> str:
-    """What stands before the first comma."""
+    """Return the part before the first comma."""
     return name.partition(",")[0]
 
 
 def display_name(name: str) -> str:
-    """``Given Family`` as one reads it, from ``Family, Given`` or ``Family, Jr., Given``."""
+    """Return ``Given Family`` for ``Family, Given`` or ``Family, Jr., Given``."""
     family, _, rest = name.partition(", ")
     suffix, _, given = rest.rpartition(", ")
     return " ".join(filter(None, (given, family, suffix)))

@@ -1,8 +1,7 @@
-"""Small, total functions that bring text, dates and pages to one form.
+"""Normalise text, HTML, dates and pages, so that all formats give the same values.
 
-Every reader of an outside format uses these, so that the same paper looks the same wherever
-it was read. All of them but ``html_to_text`` are idempotent: markup that was escaped twice takes
-two readings.
+These functions never fail. All but ``html_to_text`` are idempotent; markup that was escaped twice
+needs two calls.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from html.entities import html5
 
 from citebed.text.regex import compile_regex, limit_combining_marks
 
-# Control and format characters that carry no text; joiners (U+200C, U+200D) do, in some scripts.
+# Control and format characters without text; some scripts need the joiners U+200C and U+200D.
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060"
     "\u2066-\u2069\ufeff"
@@ -26,8 +25,8 @@ _LIGATURES = tuple(zip("ﬀﬁﬂﬃﬄﬅﬆ", ("ff", "fi", "fl", "ffi", "ffl",
 
 
 def fold(text: str) -> str:
-    """Unicode NFC, runs of white space as one blank, none at the ends, no control characters;
-    printers' ligatures (``ﬁ``) as letters."""
+    """Return the text in Unicode NFC, with single spaces, without control characters, and with
+    letters for ligatures (``ﬁ``)."""
     if not text.isascii():
         for ligature, letters in _LIGATURES:
             if ligature in text:
@@ -38,12 +37,12 @@ def fold(text: str) -> str:
     if text.isprintable() and "  " not in text and text[:1] != " " and text[-1:] != " ":
         return text
     folded = limit_combining_marks(" ".join(_INVISIBLE.sub("", text).split()))
-    # What was taken out may have kept a letter apart from its accent.
+    # A removed character may have separated a letter from its accent.
     return unicodedata.normalize("NFC", folded)
 
 
 def fold_or_none(text: str | None) -> str | None:
-    """``fold``, with nothing left given as ``None``."""
+    """Return ``fold(text)``, or ``None`` for an empty result."""
     return (fold(text) or None) if text else None
 
 
@@ -70,30 +69,30 @@ _POWER = compile_regex(
     re.IGNORECASE,
 )
 _ENTITY = re.compile(ENTITY_PATTERN)
-# A comment ends before another begins: one that is never closed costs no second look.
+# A comment ends before another begins, so one without an end takes no extra time.
 _COMMENT = compile_regex(r"<!--(?:[^<-]++|<(?!!--)|-(?!->))*+-->|<!\[CDATA\[|\]\]>")
 
 
 def tag_to_text(tag: str) -> str:
-    """What a known tag leaves behind: a blank for one that breaks the line, else nothing."""
+    """Return a space for a tag that breaks the line, else an empty text."""
     return " " if _BLOCK.match(tag) else ""
 
 
 def entity_to_text(entity: str) -> str:
-    """The character of an HTML entity such as ``&eacute;``; an unknown one stays as it is."""
+    """Return the character of an HTML entity such as ``&eacute;``; unknown ones stay."""
     return html.unescape(entity) if entity.startswith("&#") else html5.get(entity[1:], entity)
 
 
 def entities_to_text(text: str) -> str:
-    """The text with its entities resolved."""
+    """Return the text with characters for entities."""
     return _ENTITY.sub(lambda m: entity_to_text(m[0]), text) if "&" in text else text
 
 
 def html_to_text(text: str) -> str:
-    """Plain text of a string with HTML or JATS markup: known tags removed, entities resolved.
+    """Return plain text for HTML or JATS, without known tags and with characters for entities.
 
-    Only tags of a known name are taken as tags, so ``FA + TA <FSA: …`` stays. A numeric
-    superscript becomes a power: ``n<sup>2</sup>`` is ``n^2``.
+    Unknown tags are text, so ``FA + TA <FSA: …`` stays. A numeric superscript becomes a power:
+    ``n<sup>2</sup>`` becomes ``n^2``.
     """
     if "<" in text:
         text = _POWER.sub(r"^\1", _COMMENT.sub("", text))
@@ -120,7 +119,7 @@ _WORD = re.compile(r"[A-Za-z]+")
 
 
 def year_in(text: str | int | None) -> int | None:
-    """The first plausible year (1500 to 2099) in ``text``."""
+    """Return the first year from 1500 to 2099 in ``text``."""
     if not text:
         return None
     match = _YEAR.search(str(text))
@@ -135,13 +134,13 @@ _BEFORE_1 = re.compile(
 
 
 def year_before_1(text: str | int | None) -> int | None:
-    """A year before the year 1, as a negative number: ``-51``, ``-0051``, ``44 BC``."""
+    """Return a year before the year 1 as a negative number: ``-51``, ``-0051``, ``44 BC``."""
     match = _BEFORE_1.fullmatch(str(text)) if text else None
     return -int(match[1] or match[2]) if match else None
 
 
 def month_in(text: str | int | None) -> int | None:
-    """The month that ``text`` names (``aug``, ``August 12``, ``8``), as 1 to 12."""
+    """Return the month in ``text`` (``aug``, ``August 12``, ``8``) as 1 to 12."""
     if not text:
         return None
     text = str(text).strip().lower()
@@ -151,7 +150,7 @@ def month_in(text: str | int | None) -> int | None:
 
 
 def iso_date(year: int | None, month: int | None = None, day: int | None = None) -> str | None:
-    """``2010``, ``2010-08`` or ``2010-08-15``, as far as the parts are known and in range."""
+    """Return ``2010``, ``2010-08`` or ``2010-08-15``, up to the first unknown or invalid part."""
     if year is None or not 1 <= year <= 9999:
         return None
     if month is None or not 1 <= month <= 12:
@@ -162,7 +161,7 @@ def iso_date(year: int | None, month: int | None = None, day: int | None = None)
 
 
 def date_in(text: str | None) -> str | None:
-    """An ISO date read from ``2010``, ``2010-08-15``, ``2010/08/15/``, ``August 2010`` …"""
+    """Return the ISO date in ``2010``, ``2010-08-15``, ``2010/08/15/``, ``August 2010`` …"""
     if not text:
         return None
     if (match := _ISO.match(text.strip())) is not None:
@@ -180,10 +179,10 @@ _PAGE_RANGE = compile_regex(
 
 
 def page_range(text: str) -> str:
-    """Pages with an en dash in their ranges: ``5-9``, ``5--9`` and ``5 – 9`` are ``5–9``.
+    """Return pages with en dashes: ``5-9``, ``5--9`` and ``5 – 9`` become ``5–9``.
 
-    A page is a number, perhaps with letters (``e12``) or an article's number (``12:1``) before
-    it, or a Roman number. Other text stays as it is, folded.
+    A page is a number, perhaps after letters (``e12``) or an article number (``12:1``), or a Roman
+    number. Other text is only folded.
     """
     return _PAGE_RANGE.sub(r"\1–\2", fold(text))
 
@@ -192,12 +191,12 @@ def page_range(text: str) -> str:
 
 
 def filled(items: Iterable[str]) -> tuple[str, ...]:
-    """The items without blanks: of names, two that are the same are of two people."""
+    """Return the items that are not empty, with repetitions: two people may share a name."""
     return tuple(filter(None, items))
 
 
 def unique(items: Iterable[str]) -> tuple[str, ...]:
-    """The items without blanks and repetitions, in their first order."""
+    """Return the items that are not empty, without repetitions, in order."""
     found = dict.fromkeys(items)
     found.pop("", None)
     return tuple(found)

@@ -1,14 +1,13 @@
-"""Sentences of scholarly text.
+"""Split scholarly text into sentences.
 
-A sentence ends at a full stop, question or exclamation mark, with the quotation marks and brackets
-that close there, if a blank follows and then what may begin a sentence: a capital, a digit, an
-opening bracket or quotation mark. It does not end after an abbreviation (``e.g.``, ``Fig. 4``,
-``et al.``), an initial (``J. Smith``), or the number of a list's item (``1. First``); after some
-abbreviations that do end sentences (``etc.``, ``et al.``) it ends if the next word is one that
-sentences begin with (``The``, ``However``). A marker after the stop (``shown.[12] We``,
-``shown. [12] We``) belongs to the sentence before it, except where it is the subject of the next
-(``shown. [12] propose``). An empty line, and a line that begins with a bullet or a number, begin a
-new sentence. The stops of Chinese and Japanese (``。``) end one wherever they stand.
+A sentence ends at a full stop, question mark or exclamation mark (and closing quotation marks and
+brackets), if a space and a possible start of a sentence follow: a capital, a digit, an opening
+bracket or quotation mark. It does not end after an abbreviation (``e.g.``, ``Fig. 4``), an initial
+(``J. Smith``) or the number of a list item (``1. First``). After ``etc.`` and ``et al.`` it ends if
+the next word often starts sentences (``The``, ``However``). A marker after the stop (``shown.[12]
+We``, ``shown. [12] We``) belongs to the sentence before it, unless it is the subject of the next
+one (``shown. [12] propose``). An empty line, and a line that starts with a bullet or a number,
+start a new sentence. The stops of Chinese and Japanese (``。``) always end a sentence.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _GOES_ON = frozenset(
     """.split()  # noqa: SIM905
 )
 _LONG, _ENDS_OF_LONG = 5, ("pprox", "trans")
-"""So many letters are the end of those abbreviations only, of all that are here."""
+"""Only these of the abbreviations end in this many letters."""
 # Goes on if a number follows: "no. 5", but "the answer is no. Then".
 _GOES_ON_TO_NUMBER = frozenset(
     (
@@ -56,13 +55,12 @@ _MAY_GO_ON = frozenset(
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of a text, without the blanks around them; joined they are the text again,
-    up to blanks."""
+    """Return the sentences of a text without surrounding white space."""
     return [text[start:end] for start, end in sentence_spans(text)]
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Where the sentences of a text begin and end."""
+    """Return the start and end of each sentence."""
     cuts = {*_stops(text), *(match.end() for match in _NEW_LINE.finditer(text))}
     if not text.isascii():
         cuts.update(match.end() for match in _WIDE_STOP.finditer(text))
@@ -70,7 +68,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _spans(text: str, cuts: Sequence[int]) -> list[tuple[int, int]]:
-    """The pieces between some places, without the blanks around them."""
+    """Return the spans between offsets, without surrounding white space."""
     spans = []
     for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True):
         piece = text[start:end].rstrip()
@@ -80,7 +78,7 @@ def _spans(text: str, cuts: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _stops(text: str) -> list[int]:
-    """Where new sentences begin after a stop."""
+    """Return the offsets at which sentences start after a stop."""
     cuts: list[int] = []
     start = 0
     for match in _STOP.finditer(text):
@@ -93,12 +91,12 @@ def _stops(text: str) -> list[int]:
 
 
 def _ends_here(text: str, start: int, match: re.Match[str]) -> bool:
-    """Whether the stop that was found ends the sentence that begins at ``start``."""
+    """Return True if a stop ends the sentence that begins at ``start``."""
     if not _may_begin(text, match.end("blank")):
         return False
     if match.group("stop", "close", "mark") != (".", "", ""):
         return True
-    # Most stops come after a plain word, which is quick to tell: few abbreviations are as long.
+    # Most stops follow a plain word; this test is fast, because few abbreviations are as long.
     last = text[max(start, match.start() - _LONG) : match.start()]
     if len(last) == _LONG and last.isalpha() and last.islower():
         return last not in _ENDS_OF_LONG
@@ -112,14 +110,14 @@ def _ends_here(text: str, start: int, match: re.Match[str]) -> bool:
 
 
 def _may_begin(text: str, at: int) -> bool:
-    """Whether a sentence may begin so: no small letter, but for names such as ``word2vec``."""
+    """Return True if a sentence may start here: no small letter, except in ``word2vec``."""
     if text[at].islower():
         return _MIXED.match(text, at) is not None
     return text[at] not in ",;:.)]}%&+=/…"
 
 
 def _goes_on(word: str, text: str, at: int) -> bool:
-    """Whether a sentence goes on, at ``at``, after a word with a full stop."""
+    """Return True if a sentence continues at ``at`` after a word with a full stop."""
     plain = word.lower().rstrip(".")
     if plain in _GOES_ON:
         return True

@@ -1,4 +1,4 @@
-"""Titles as they are compared: letters and digits only, runs of letters, what they count by."""
+"""Compare titles by their letters and digits, by runs of letters, and by their numbers."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ _NUMBER = re.compile(rf"\d+|\b(?:{'|'.join(_COUNTED.split())}|[a-z]+(?:teen|ty)(
 
 
 def plain_title(title: pl.Expr) -> pl.Expr:
-    """A title as letters and digits only: no case, accents, punctuation or blanks."""
+    """Return a title in lower-case letters and digits, without accents, punctuation and spaces."""
     return title.str.normalize("NFKD").str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]+", "")
 
 
 def numbers(title: str) -> list[str]:
-    """What a title counts by: digits, Roman numerals, "Second", months. Titles that differ in
-    these (Part I and Part II, the reports of two years) are meant to be alike."""
+    """Return the numbers in a title: digits, Roman numerals, "Second", months. Titles with other
+    numbers (Part I and Part II, reports of two years) belong to different papers."""
     return _NUMBER.findall(title.lower())
 
 
 def alike(left: str, right: str) -> float:
-    """The Jaccard coefficient of the trigrams of two folded titles; 0 where there are none."""
+    """Return the Jaccard coefficient of the trigrams of two plain titles; 0 without trigrams."""
     ours, theirs = grams(left, GRAM), grams(right, GRAM)
     common = len(ours & theirs)
     return common / max(1, len(ours) + len(theirs) - common)
 
 
 def grams(text: str, size: int) -> set[str]:
-    """Every run of so many letters in a text."""
+    """Return every run of ``size`` letters in a text."""
     return {text[at : at + size] for at in range(len(text) - size + 1)}
 
 
-# --- Of many titles at once -------------------------------------------------------------------
+# --- Many titles at once ----------------------------------------------------------------------
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -51,12 +51,12 @@ _MIX = np.uint64(0xD6E8FEB86659FD93)
 
 
 def letters_of(titles: Sequence[str]) -> npt.NDArray[np.uint32]:
-    """The letters of all titles behind one another."""
+    """Return the letters of all titles in one array."""
     return np.frombuffer("".join(titles).encode("utf-32-le"), dtype=np.uint32)
 
 
 def gram_hashes(letters: npt.NDArray[np.uint32], size: int) -> Hashes:
-    """A number for every run of so many letters, well mixed in its upper bits."""
+    """Return a hash of every run of ``size`` letters; its upper bits are well mixed."""
     count = max(0, len(letters) - size + 1)
     hashes = np.zeros(count, dtype=np.uint64)
     for at in range(size):

@@ -1,9 +1,7 @@
-"""English words that hold a sentence together and say nothing of its subject.
+"""Function words, and the words of a text for word vectors: lower case, no accents, not stemmed.
 
-The words of a text as word vectors know them: lower case, without accents, not stemmed.
-
-The same rule makes the vocabulary when vectors are trained and finds the vectors when they are
-used; the patterns stand here for whoever applies it to many texts at once.
+Training and use of word vectors share these rules; other modules apply the patterns to many texts
+at once.
 """
 
 from __future__ import annotations
@@ -36,34 +34,34 @@ FUNCTION_WORDS = frozenset(
     wouldn't shouldn't it's that's there's let's
     """.split()  # noqa: SIM905
 )
-"""Articles, pronouns, auxiliaries, prepositions, conjunctions and adverbs of no subject."""
+"""English articles, pronouns, auxiliaries, prepositions, conjunctions and general adverbs."""
 
 PREFIXES = frozenset(("re", "co"))
-"""What hyphens cut off ("re-ranking"): of no subject either, but words of other languages."""
+"""Prefixes before hyphens ("re-ranking"), which are words in other languages."""
 
 
 # --- Plain words ------------------------------------------------------------------------------
 
 
 MARKS = "[\u0300-\u036f]+"
-"""Accents, which NFKD parts from their letters."""
+"""Accents, which NFKD separates from their letters."""
 WORD = "[a-z0-9]+"
 
 _MARKS, _WORD = re.compile(MARKS), re.compile(WORD)
 
 
 def plain_words(text: str) -> list[str]:
-    """The words of a text in their order: runs of ``a`` to ``z`` and digits, after NFKD."""
+    """Return the words of a text in order: runs of ``a`` to ``z`` and digits, after NFKD."""
     return _WORD.findall(unaccented(text).lower())
 
 
 def unaccented(text: str) -> str:
-    """A text after NFKD, without accents."""
+    """Return a text after NFKD, without accents."""
     return text if text.isascii() else _MARKS.sub("", unicodedata.normalize("NFKD", text))
 
 
 def telling_words(text: str) -> list[str]:
-    """The words of a text without numbers, single letters and those that hold it together."""
+    """Return the words of a text without numbers, single letters and function words."""
     return [
         word
         for word in plain_words(text)
@@ -74,12 +72,12 @@ def telling_words(text: str) -> list[str]:
 # --- Other languages --------------------------------------------------------------------------
 
 FUNCTION_WORDS_OF = {**SMALL_WORDS, "en": FUNCTION_WORDS}
-"""The words that hold a sentence together, as far as they are known, by the language's code."""
+"""Function words by language code."""
 ENOUGH = 5000
-"""So many characters tell the language of a text."""
+"""Number of characters that are enough to detect the language of a text."""
 
 
 def function_words(text: str) -> frozenset[str]:
-    """The function words of a text's language (English where that is not known), and prefixes."""
+    """Return the function words of a text's language (default: English), and prefixes."""
     code = language_of(None, None, text[:ENOUGH]) or "en"
     return FUNCTION_WORDS_OF.get(code, FUNCTION_WORDS) | PREFIXES
