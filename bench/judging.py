@@ -34,7 +34,7 @@ PACE = 0.5
 _SERVER = """
 import sys
 from citebed.judging.campaign import open_campaign
-from citebed.web.campaigns.serving import serve
+from citebed.web.campaigns.app import serve
 serve(open_campaign(sys.argv[1]), port=0, started=lambda port: print(port, flush=True))
 """
 

@@ -13,7 +13,7 @@ from pathlib import Path
 PARENT = """
 import os, sys
 from citebed.judging.campaign import open_campaign
-from citebed.web.campaigns.serving import serve
+from citebed.web.campaigns.app import serve
 
 # Everything is loaded; a server is a copy of this process and opens the database itself.
 for port in sys.stdin:

@@ -21,7 +21,7 @@ from citebed.papers.review import Review
 PROGRAM = """
 import sys
 from pathlib import Path
-from citebed.web.review.serving import serve_review
+from citebed.web.review import serve_review
 
 serve_review(Path(sys.argv[1]), browser=False, started=lambda at: print(at, flush=True))
 """

@@ -19,7 +19,7 @@ import citebed
 _SERVER = """
 import sys
 from pathlib import Path
-from citebed.web.workbench.serving import serve_workbench
+from citebed.web.workbench.server import serve_workbench
 
 at = sys.argv.index("--campaigns")
 folders = [Path(each) for each in sys.argv[2:at]]

@@ -22,7 +22,7 @@ from citebed.errors import CitebedError
 from citebed.files import output_files
 from citebed.files.output_files import update_file
 from citebed.processes import Worker, WorkerDied
-from citebed.web.listening import serve_app
+from citebed.web.server import serve_app
 
 COMMAND = [sys.executable, "-m", "citebed"]
 LONG = 60.0

@@ -156,7 +156,7 @@ def _export(folder: Path, sure: float, as_json: bool, quiet: bool) -> None:
 
 
 def _serve(folder: Path, port: int, browser: bool, sure: float) -> None:
-    from citebed.web.review.serving import serve_review
+    from citebed.web.review import serve_review
 
     def tell(address: str) -> None:
         typer.echo(f"review at {address} (Ctrl-C to stop)")

@@ -58,11 +58,11 @@ def serve(
     """
     campaigns = _opened(campaign or [], database)
     if len(campaigns) == 1 and not collections:
-        from citebed.web.campaigns.serving import serve as run
+        from citebed.web.campaigns.app import serve as run
 
         run(campaigns[0], host, port or 8000)
         return
-    from citebed.web.workbench.serving import PASSWORD, serve_workbench
+    from citebed.web.workbench.server import PASSWORD, serve_workbench
 
     serve_workbench(
         collections or [], host, port, browser=browser, password=os.environ.get(PASSWORD, ""),
@@ -81,12 +81,12 @@ def _opened(folders: list[Path], database: str | None) -> list[Campaign]:
 
 def tell(address: str, wanted: int | None = None) -> None:
     """Print the address of the workbench and how scripts authenticate."""
-    from citebed.web.workbench.access import key_file
-    from citebed.web.workbench.serving import USUAL_PORT
+    from citebed.web.access import key_file
+    from citebed.web.workbench.server import DEFAULT_PORT
 
     found = urlsplit(address)
-    if wanted is None and found.port not in (None, USUAL_PORT):
-        typer.echo(f"Port {USUAL_PORT} is in use, so citebed uses another.", err=True)
+    if wanted is None and found.port not in (None, DEFAULT_PORT):
+        typer.echo(f"Port {DEFAULT_PORT} is in use, so citebed uses another.", err=True)
     typer.echo(f"The workbench is open at {printable(address)}", err=True)
     docs = f"{found.scheme}://{found.netloc}/api/docs"
     typer.echo(

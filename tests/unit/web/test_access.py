@@ -45,7 +45,7 @@ def _is_refused(client: TestClient, given: str, item: int) -> None:
     for page in (f"/cr/judge/{given}", f"/cr/judge/{given}/papers", f"/cr/judge/{given}/left"):
         response = client.get(page)
         assert response.status_code == 403
-        assert "does not open a list" in response.text
+        assert "This link is not valid" in response.text
         assert "Ranking documents" not in response.text
     body = {"item": item, "value": 1, "key": "12345678"}
     assert client.post(f"/cr/api/judge/{given}/judgement", json=body).status_code == 403

@@ -140,7 +140,7 @@ def test_a_new_collection_is_made_of_files(client: TestClient) -> None:
     assert (stands["documents"], stands["index"]) == (2, "current")
     again = client.post("/api/collections/files", **sent)  # type: ignore[arg-type]
     assert again.status_code == 400
-    assert "there already" in again.json()["message"]
+    assert "already exists" in again.json()["message"]
 
 
 def test_a_new_collection_that_comes_to_nothing_leaves_no_folder(

@@ -24,7 +24,7 @@ def test_a_page(desk: Desk, client: TestClient, campaign: Campaign) -> None:
                  "page.md", "exec"), vars(module))  # fmt: skip
     site = client.app.state.site  # type: ignore[attr-defined]
     own = DictLoader({"counting.html.j2": blocks["jinja"]})
-    site._templates.loader = ChoiceLoader([own, site._templates.loader])
+    site.templates.loader = ChoiceLoader([own, site.templates.loader])
     client.app.include_router(module.router, prefix=site.prefix)  # type: ignore[attr-defined]
     assert f"<p>{campaign.questions.height} questions</p>" in desk.get("/counting").text
     client.cookies.clear()

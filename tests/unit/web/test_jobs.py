@@ -21,7 +21,7 @@ from tests.unit.web.workbench import PATIENCE, entry, files, finished, workbench
 import citebed
 from citebed.errors import CitebedError
 from citebed.web.workbench import jobs as keeping
-from citebed.web.workbench.jobs import Jobs, Order, TooManyJobs
+from citebed.web.workbench.jobs import JobRequest, Jobs, TooManyJobs
 
 MANY = "".join(entry(number) for number in range(20_000))
 """What takes a second or two to read."""
@@ -55,7 +55,7 @@ def until(is_so: Callable[[], Any]) -> None:
 
 def process_of(client: TestClient, job_id: str) -> subprocess.Popen[bytes]:
     """The process of a job, once it has said something."""
-    works = client.app.state.site.jobs._works  # type: ignore[attr-defined]
+    works = client.app.state.site.jobs._entries  # type: ignore[attr-defined]
     until(lambda: works[job_id].job.step)
     process = works[job_id].process
     assert process is not None
@@ -117,7 +117,7 @@ def test_a_job_that_is_killed_leaves_the_collection_whole(client: TestClient, fo
     process_of(client, begun["job_id"]).kill()
     job = finished(client, begun["job_id"])
     assert job["state"] == "failed"
-    assert "as it was" in job["message"]
+    assert "unchanged" in job["message"]
     # What it was making is taken away by the next who changes the collection.
     one = client.post(f"{AT}/import/files", files=files(("one.bib", entry(1)))).json()
     assert finished(client, one["job_id"])["state"] == "done"
@@ -134,7 +134,7 @@ def test_an_import_whose_index_is_not_made_stays_with_its_files(
     some = "".join(entry(number) for number in range(2000))
     sent = files(("some.bib", some))
     begun = client.post(where, files=sent, data={"name": "fresh"}).json()
-    work = client.app.state.site.jobs._works[begun["job_id"]]  # type: ignore[attr-defined]
+    work = client.app.state.site.jobs._entries[begun["job_id"]]  # type: ignore[attr-defined]
     until(lambda: work.job.step.startswith("indexing") or work.job.is_over)
     if how == "cancelled":
         client.post(f"/api/jobs/{begun['job_id']}/cancel")
@@ -142,7 +142,7 @@ def test_an_import_whose_index_is_not_made_stays_with_its_files(
         work.process.kill()
     job = finished(client, begun["job_id"])
     assert job["state"] == how
-    assert job["message"].endswith("What was imported stays; index it again.")
+    assert job["message"].endswith("The imported records are stored. Index the collection again.")
     name = "demo" if where.startswith(AT) else "fresh"
     listed = client.get("/api/collections").json()["rows"]
     assert name in [each["collection"] for each in listed]
@@ -166,8 +166,8 @@ def test_not_more_than_so_many_wait(folder: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(keeping, "MOST_QUEUED", 1)
     jobs = Jobs()
     asked: dict[str, Any] = {"paths": []}
-    order = Order(kind="import", what="A", collection="demo", folder=folder, asked=asked)
-    check = Order(kind="lint", what="Check", collection="demo", folder=folder)
+    order = JobRequest(kind="import", what="A", collection="demo", folder=folder, asked=asked)
+    check = JobRequest(kind="lint", what="Check", collection="demo", folder=folder)
     try:
         jobs.begin(order)
         assert jobs.begin(check) is jobs.begin(check)  # what is not over need not be done twice
@@ -187,7 +187,7 @@ def test_there_is_no_such_job(client: TestClient) -> None:
 SERVER = """
 import sys
 from pathlib import Path
-from citebed.web.workbench.serving import serve_workbench
+from citebed.web.workbench.server import serve_workbench
 tell = lambda address: print(address, flush=True)
 serve_workbench([Path(sys.argv[1])], port=0, browser=False, started=tell)
 """

@@ -9,13 +9,15 @@ from typing import Any
 import polars as pl
 import pytest
 from sqlalchemy import select
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.testclient import TestClient
 from tests.unit.web.conftest import Judge, count, judged
 
 from citebed.judging import Campaign
 from citebed.judging.store.schema import events, judgements, people
-from citebed.web import protection
-from citebed.web.protection import LARGEST_BODY
+from citebed.web import middleware
+from citebed.web.middleware import SMALL
 
 
 def _last(campaign: Campaign) -> Any:
@@ -239,17 +241,17 @@ def test_what_nobody_should_send(
 
 def test_a_body_that_is_too_large(client: TestClient, judge: Judge) -> None:
     address = f"/cr/api/judge/{judge.token}/judgement"
-    assert client.post(address, content=b"x" * (LARGEST_BODY + 1)).status_code == 413
+    assert client.post(address, content=b"x" * (SMALL.largest + 1)).status_code == 413
     pieces = (b"x" * 1000 for _ in range(100))  # of a length that is not told before
     assert client.post(address, content=pieces).status_code == 413
     headers = {"Content-Length": "9" * 30}
     assert client.post(address, content=b"x", headers=headers).status_code == 413
 
 
-@pytest.mark.parametrize(("goes_away", "status"), [(True, 400), (False, 408)])
-def test_half_a_body_is_none(goes_away: bool, status: int) -> None:
-    quick = protection.SMALL._replace(seconds=0.05)
-    told: list[Any] = []
+@pytest.mark.parametrize("goes_away", [True, False])
+def test_half_a_body_is_none(goes_away: bool) -> None:
+    quick = middleware.SMALL._replace(seconds=0.05)
+    sent: list[Any] = []
     parts = [{"type": "http.request", "body": b"text=half", "more_body": True}]
 
     async def receive() -> Any:
@@ -259,19 +261,26 @@ def test_half_a_body_is_none(goes_away: bool, status: int) -> None:
         return {"type": "http.disconnect"}
 
     async def send(message: Any) -> None:
-        told.append(message)
+        sent.append(message)
 
-    async def handed_on(*_: Any) -> None:
-        told.append("handed on")
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await Request(scope, receive).body()
+        await Response("handed on")(scope, receive, send)
 
-    guard = protection.Protection(
-        handed_on, secure=False, address="", static="/static", bodies=lambda _: quick,
-        refused=handed_on,
-    )  # fmt: skip
-    scope = {"type": "http", "method": "POST", "path": "/", "headers": []}
-    asyncio.run(guard(scope, receive, send))
-    assert told[0]["status"] == status
-    assert "handed on" not in told
+    async def refuse(_: Request, status: int, message: str) -> Response:
+        return Response(message, status)
+
+    guard = middleware.SecurityMiddleware(
+        app, secure=False, address="", static="/static", limits=lambda _: quick, refuse=refuse
+    )
+    scope = {
+        "type": "http", "method": "POST", "path": "/", "headers": [(b"content-length", b"100")],
+    }  # fmt: skip
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(middleware, "DRAIN_SECONDS", 0.05)
+        asyncio.run(guard(scope, receive, send))
+    assert [each["status"] for each in sent if "status" in each] == ([] if goes_away else [408])
+    assert b"handed on" not in [each.get("body") for each in sent]
 
 
 SQL = "'; DROP TABLE judgements; -- \" \\ %s {0} $1"

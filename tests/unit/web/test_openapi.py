@@ -21,12 +21,12 @@ from tests.sampling import FULL
 from tests.shared import Once
 
 import citebed
+from citebed.web.access import LOCAL, Keys
 from citebed.web.workbench import jobs
-from citebed.web.workbench.access import LOCAL, Keys
-from citebed.web.workbench.api_docs import METHODS, ways
+from citebed.web.workbench.api_docs import METHODS, list_endpoints
 from citebed.web.workbench.app import create_workbench
-from citebed.web.workbench.jobs import Jobs, Order
-from citebed.web.workbench.shelf import Shelf
+from citebed.web.workbench.jobs import JobRequest, Jobs
+from citebed.web.workbench.open_collections import OpenCollections
 
 KEY = "the key of this test"
 EXAMPLES = 60 if FULL else 6
@@ -44,7 +44,7 @@ IN_FORM = [
 
 def _described() -> list[tuple[str, str]]:
     """All ways to ask: (method, path)."""
-    made = create_workbench(Shelf([]), Keys(KEY)).openapi()
+    made = create_workbench(OpenCollections([]), Keys(KEY)).openapi()
     return [
         (name, path) for path, each in made["paths"].items() for name in METHODS if name in each
     ]
@@ -60,10 +60,10 @@ def folder(once: Once, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def client(folder: Path) -> Any:
     """The workbench in memory, and who is let in."""
-    shelf = Shelf([folder], home=folder.parent)
+    shelf = OpenCollections([folder], home=folder.parent)
     app = create_workbench(shelf, Keys(KEY), hosts=frozenset(LOCAL))
     with pytest.MonkeyPatch.context() as patch:  # jobs are taken, and never begun
-        patch.setattr(Jobs, "_start_some", lambda _: None)
+        patch.setattr(Jobs, "_start_waiting", lambda _: None)
         patch.setattr(jobs, "MOST_QUEUED", 1_000_000)
         with TestClient(app, base_url="http://127.0.0.1", headers=LET_IN) as client:
             yield client
@@ -73,7 +73,7 @@ def client(folder: Path) -> Any:
 def known(client: TestClient, folder: Path) -> dict[str, str]:
     """Parts of addresses that are there."""
     made = client.post("/api/collections/demo/drafts", json={"text": "relevance feedback"}).json()
-    order = Order(kind="lint", what="looked at", collection="demo", folder=folder)
+    order = JobRequest(kind="lint", what="looked at", collection="demo", folder=folder)
     job = client.app.state.site.jobs.begin(order)  # type: ignore[attr-defined]
     return {"name": "demo", "draft_id": made["draft_id"], "job_id": job.job_id}
 
@@ -140,8 +140,8 @@ def test_the_page_has_all_of_it_and_loads_nothing_from_elsewhere(client: TestCli
     made = client.app.openapi()  # type: ignore[attr-defined]
     asked = next(
         way
-        for way in ways(made, "")["recommend"]
+        for way in list_endpoints(made, "")["recommend"]
         if way.path == "/api/collections/{name}/recommend"
     )
-    assert {"text", "k", "each"} <= {field.name for field in asked.sent}
-    assert "rows[].doc_id" in [field.name for field in asked.answered]
+    assert {"text", "k", "each"} <= {field.name for field in asked.request_fields}
+    assert "rows[].doc_id" in [field.name for field in asked.response_fields]

@@ -131,7 +131,7 @@ def test_phase_one_is_closed_on_the_dashboard_which_shows_before_what_goes(
     assert "When phase one is closed, this question of a co-author goes too" in page
     assert campaign.questions["excluded"].null_count() == 5
     told = desk.post("/phase-one/close").text
-    assert "1 question of co-authors set aside" in told
+    assert "1 question of co-authors excluded" in told
     assert "the first author of p1 answered too" in told
     assert "Close phase one" not in told
     assert campaign.questions["excluded"].null_count() == 4

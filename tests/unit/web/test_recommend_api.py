@@ -12,9 +12,9 @@ from tests.office import packed, paragraph, word_file
 
 import citebed
 from citebed.collection.filters import Filter
-from citebed.web.workbench.access import LOCAL, Keys
+from citebed.web.access import LOCAL, Keys
 from citebed.web.workbench.app import create_workbench
-from citebed.web.workbench.shelf import Shelf
+from citebed.web.workbench.open_collections import OpenCollections
 
 KEY = "the key of this test"
 FIRST = (
@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def client(folder: Path) -> Iterator[TestClient]:
-    app = create_workbench(Shelf([folder]), Keys(KEY), hosts=frozenset(LOCAL))
+    app = create_workbench(OpenCollections([folder]), Keys(KEY), hosts=frozenset(LOCAL))
     with TestClient(app, base_url="http://127.0.0.1") as made:
         made.headers["Authorization"] = f"Bearer {KEY}"
         yield made
@@ -242,14 +242,14 @@ def fields(client: TestClient, name: str) -> set[str]:
 
 def test_answers_have_the_fields_that_are_described(client: TestClient, draft: str) -> None:
     found = asked(client, text=TEXT)
-    assert set(found) == fields(client, "Recommended")
+    assert set(found) == fields(client, "RecommendResponse")
     assert set(found["rows"][0]) == fields(client, "RecommendedRow")
-    assert set(found["passages"][0]) == fields(client, "Asking")
-    assert set(client.get(draft).json()) == fields(client, "OnDesk")
-    assert set(client.get(f"{draft}/files").json()) == fields(client, "Files")
+    assert set(found["passages"][0]) == fields(client, "PassageRow")
+    assert set(client.get(draft).json()) == fields(client, "StoredDraftRow")
+    assert set(client.get(f"{draft}/files").json()) == fields(client, "DraftFiles")
     client.post(f"{draft}/basket", json={"doc_id": ids(found)[0]})
     (paper,) = client.get(f"{draft}/papers").json()["basket"]
-    assert set(paper) == fields(client, "Paper")
+    assert set(paper) == fields(client, "DraftPaper")
 
 
 def test_a_very_long_text_is_kept_and_asks_for_a_sentence_only(

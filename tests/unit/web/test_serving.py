@@ -17,7 +17,7 @@ from tests.unit.web.conftest import Judge
 
 from citebed.errors import CitebedError
 from citebed.judging import Campaign
-from citebed.web.campaigns.serving import serve
+from citebed.web.campaigns.app import serve
 
 PROGRAM = """
 import sys
@@ -26,11 +26,11 @@ from contextlib import suppress
 from pathlib import Path
 from citebed.judging.campaign import Campaign
 from citebed.judging.store.database import open_database
-from citebed.web import listening
-from citebed.web.campaigns.serving import serve
+from citebed.web import server
+from citebed.web.campaigns.app import serve
 
 campaign = Campaign(open_database(sys.argv[1]), "cr", Path(sys.argv[2]))
-listening.HEAD_SECONDS = float(sys.argv[3]) if sys.argv[3:] else listening.HEAD_SECONDS
+server.HEAD_SECONDS = float(sys.argv[3]) if sys.argv[3:] else server.HEAD_SECONDS
 serve(campaign, port=0, started=lambda port: print(port, flush=True))
 print("stopped")
 """

@@ -18,11 +18,11 @@ import pytest
 from tests.paper_samples import review_folder
 from tests.unit.web.workbench import PATIENCE
 
-from citebed.web import tickets
-from citebed.web.tickets import Ticket
+from citebed.web import access
+from citebed.web.access import Ticket
 
-WORKBENCH = "from citebed.web.workbench.serving import serve_workbench as serve; given = ([], )"
-REVIEW = "from citebed.web.review.serving import serve_review as serve; given = (Path('r'), )"
+WORKBENCH = "from citebed.web.workbench.server import serve_workbench as serve; given = ([], )"
+REVIEW = "from citebed.web.review import serve_review as serve; given = (Path('r'), )"
 TELL = "from pathlib import Path; {}; serve(*given, started=lambda at: print(at, flush=True))"
 
 
@@ -89,13 +89,13 @@ def test_a_ticket_is_for_the_user_of_the_server(
     ticket = Ticket()
     own = ticket._secret
     tables = []
-    for path in tickets._CONNECTIONS:
+    for path in access._CONNECTIONS:
         table = tmp_path / path.name
         lines = [line.split() for line in path.read_text().splitlines()]
         table.write_text("\n".join(" ".join([*each[:7], "4242", *each[8:]]) for each in lines))
         tables.append(table)
     with monkeypatch.context() as another:
-        another.setattr(tickets, "_CONNECTIONS", tuple(tables))
+        another.setattr(access, "_CONNECTIONS", tuple(tables))
         assert not ticket.admits(own, scope)
     assert not ticket.admits("", scope)
     assert not ticket.admits(own, {**scope, "client": ("127.0.0.1", 1)})

@@ -23,7 +23,7 @@ from citebed.judging.forms import text_form
 from citebed.judging.organisers import add_organiser, organiser_names
 from citebed.judging.store.schema import events, forms, judgements, mails, problems, returns
 from citebed.retrieval.index.builder import write_index
-from citebed.web import protection
+from citebed.web import middleware
 from citebed.web.campaigns import app
 
 Files = list[tuple[str, tuple[str, bytes]]]
@@ -66,7 +66,7 @@ def test_a_full_disk_is_told_without_its_place(
     monkeypatch.setattr("tempfile.SpooledTemporaryFile.rollover", fail)
     status, seen = _send(desk, ("a.txt", b"x" * (2 << 20)))
     assert status == 503
-    assert "cannot get at its data just now" in seen
+    assert "cannot read its data at the moment" in seen
     assert tempfile.gettempdir() not in seen
     assert f"{tempfile.gettempdir()}: No space left on device" in caplog.text
 
@@ -75,7 +75,7 @@ def test_nobody_else_can_send_files_and_nobody_too_much(
     desk: Desk, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert _send(desk, ("a.txt", b"x"), csrf="")[0] == 403
-    monkeypatch.setattr(app, "UPLOAD", protection.UPLOAD._replace(largest=200_000))
+    monkeypatch.setattr(app, "UPLOAD", middleware.UPLOAD._replace(largest=200_000))
     status, seen = _send(desk, ("a.txt", b"x" * 250_000))
     assert status == 413
     assert "or fewer files" in seen
@@ -104,7 +104,7 @@ def test_an_answer_is_entered_for_an_author_and_the_file_is_settled(
     entry |= {"said-1-2": "2", "comment-1-2": "by phone", "was-1-2": "3 "}
     entry |= {"said-1-6": "u", "said-1-3": "3", "question-2": "What else?", "said-2-1": "4"}
     done = desk.post("/problems/answer", **entry, settle="on")
-    assert "Entered: 1 question, 3 new judgements. Its problems are settled." in _text(done.text)
+    assert "Entered: 1 question, 3 new judgements. Its problems are resolved." in _text(done.text)
     mine = campaign.judgements.filter(via="organiser")
     said = mine.select("query_id", "judge", "value", "comment").rows()
     assert said == [
@@ -182,7 +182,7 @@ def test_judgements_and_comments_are_seen(desk: Desk, judge: Judge) -> None:
 def test_inviting_and_second_judges(desk: Desk, campaign: Campaign) -> None:
     second = {"query": QUERY, "name": "Zoe Zed", "email": "zoe@example.org"}
     assert "next invitations" in desk.post("/work/second", **second).text
-    assert "nothing on that list" in desk.post("/work/second", **second).text
+    assert "already has every document of that list" in desk.post("/work/second", **second).text
     assert desk.post("/work/second", **second | {"email": "zoe"}).status_code == 400
     seen = _text(desk.post("/work/invite", **{"way-text": "on"}).text)
     assert "9 mails written" in seen  # four authors in two phases, and Zoe

@@ -9,9 +9,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 import citebed
-from citebed.web.workbench.access import LOCAL, TOKEN_HEADER, Keys
+from citebed.web.access import LOCAL, TOKEN_HEADER, Keys
 from citebed.web.workbench.app import create_workbench
-from citebed.web.workbench.shelf import Shelf
+from citebed.web.workbench.open_collections import OpenCollections
 
 KEY = "the key of this test"
 TEXT = "When a query is short, pseudo-relevance feedback adds terms from the documents found first."
@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def client(folder: Path) -> Iterator[TestClient]:
-    app = create_workbench(Shelf([folder]), Keys(KEY), hosts=frozenset(LOCAL))
+    app = create_workbench(OpenCollections([folder]), Keys(KEY), hosts=frozenset(LOCAL))
     with TestClient(app, base_url="http://127.0.0.1") as made:
         made.headers["Authorization"] = f"Bearer {KEY}"
         yield made

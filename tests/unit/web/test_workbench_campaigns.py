@@ -12,11 +12,15 @@ from tests.unit.web.conftest import NAME, PASSWORD, Judge, csrf_in
 from citebed.errors import CitebedError
 from citebed.judging import Campaign
 from citebed.judging.organisers import add_organiser
-from citebed.web.workbench.access import LOCAL, Keys
+from citebed.web.access import LOCAL, Keys
 from citebed.web.workbench.app import create_workbench
-from citebed.web.workbench.serving import campaign_apps
-from citebed.web.workbench.shelf import Shelf
-from citebed.web.workbench.together import OWN, Together, check_names
+from citebed.web.workbench.open_collections import OpenCollections
+from citebed.web.workbench.server import (
+    OWN_PATHS,
+    CampaignDispatcher,
+    campaign_apps,
+    check_campaign_names,
+)
 
 KEY = "the key of this test"
 LET_IN = {"Authorization": f"Bearer {KEY}"}
@@ -26,8 +30,10 @@ LET_IN = {"Authorization": f"Bearer {KEY}"}
 def together(campaign: Campaign) -> Iterator[TestClient]:
     """A workbench that others can reach, with a campaign beside it, and nobody logged in."""
     keys = Keys(KEY, "a password of the workbench")
-    workbench = create_workbench(Shelf([]), keys, hosts=frozenset(LOCAL), campaigns=[campaign])
-    app = Together(workbench, campaign_apps([campaign]))
+    workbench = create_workbench(
+        OpenCollections([]), keys, hosts=frozenset(LOCAL), campaigns=[campaign]
+    )
+    app = CampaignDispatcher(workbench, campaign_apps([campaign]))
     with TestClient(app, base_url="http://127.0.0.1", follow_redirects=False) as client:
         yield client
 
@@ -75,21 +81,21 @@ def test_what_is_guarded_stays_so(together: TestClient) -> None:
 
 
 def test_a_name_that_is_an_address_of_ours_is_refused() -> None:
-    for name in OWN:
-        with pytest.raises(CitebedError, match="Serve it by itself"):
-            check_names(["cr", name])
-    with pytest.raises(CitebedError, match="two campaigns are called 'cr'"):
-        check_names(["cr", "other", "cr"])
+    for name in OWN_PATHS:
+        with pytest.raises(CitebedError, match="Serve it separately"):
+            check_campaign_names(["cr", name])
+    with pytest.raises(CitebedError, match="two campaigns have the name 'cr'"):
+        check_campaign_names(["cr", "other", "cr"])
 
 
 def test_all_addresses_of_the_workbench_are_known(together: TestClient) -> None:
     """A room at another address would have to be named among those that campaigns cannot have."""
-    paths = [path for path, _ in all_routes(together.app._first)]  # type: ignore[attr-defined]
+    paths = [path for path, _ in all_routes(together.app._workbench)]  # type: ignore[attr-defined]
     assert "/api/jobs" in paths
-    assert {path.strip("/").partition("/")[0] for path in paths} - {""} <= OWN
+    assert {path.strip("/").partition("/")[0] for path in paths} - {""} <= OWN_PATHS
 
 
 def test_several_campaigns_and_no_collection(campaign: Campaign) -> None:
-    with TestClient(Together(None, campaign_apps([campaign]))) as client:
+    with TestClient(CampaignDispatcher(None, campaign_apps([campaign]))) as client:
         assert client.get("/cr/login").status_code == 200
         assert client.get("/other").status_code == 404

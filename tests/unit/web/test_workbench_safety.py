@@ -17,12 +17,13 @@ from tests.shared import Once
 from tests.unit.drafts.test_drafts_packages import BOMBS
 
 import citebed
-from citebed.web import protection
-from citebed.web.workbench import entrance
-from citebed.web.workbench.access import LOCAL, TOKEN_HEADER, Keys, OwnNames
+from citebed.files.secret_files import address_block
+from citebed.web import middleware
+from citebed.web.access import LOCAL, TOKEN_HEADER, AllowedHosts, Keys, Throttle
+from citebed.web.workbench import pages
 from citebed.web.workbench.app import create_workbench
-from citebed.web.workbench.guesses import MOST_WRONG, Guesses
-from citebed.web.workbench.shelf import Shelf
+from citebed.web.workbench.open_collections import OpenCollections
+from citebed.web.workbench.site import MOST_WRONG
 
 KEY, PASSWORD = "the key of this test", "correct horse battery"
 ASK = "/api/collections/demo/recommend"
@@ -38,7 +39,9 @@ def folder(once: Once, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _client(folder: Path, keys: Keys, base: str = "http://127.0.0.1", **more: Any) -> TestClient:
-    app = create_workbench(Shelf([folder]), keys, hosts=more.pop("hosts", frozenset(LOCAL)), **more)
+    app = create_workbench(
+        OpenCollections([folder]), keys, hosts=more.pop("hosts", frozenset(LOCAL)), **more
+    )
     return TestClient(app, base_url=base, follow_redirects=False)
 
 
@@ -59,7 +62,7 @@ def reader(stranger: TestClient) -> TestClient:
 @pytest.fixture
 def login(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     """A server that others can reach, without the second that a wrong password takes."""
-    monkeypatch.setattr(entrance, "WRONG_PASSWORD_SECONDS", 0.0)
+    monkeypatch.setattr(pages, "WRONG_PASSWORD_SECONDS", 0.0)
     with _client(folder, Keys(KEY, PASSWORD)) as client:
         yield client
 
@@ -124,7 +127,7 @@ def test_a_name_that_was_bent_to_this_machine_gets_no_answer(reader: TestClient,
 
 
 def test_names_of_a_server_that_others_reach() -> None:
-    names = OwnNames(["Papers.example"])
+    names = AllowedHosts(["Papers.example"])
     own = ("papers.example", "192.168.1.5", "[fe80::1]", "localhost", socket.gethostname().lower())
     assert all(name in names for name in own)
     assert "attacker.example" not in names
@@ -133,7 +136,7 @@ def test_names_of_a_server_that_others_reach() -> None:
 def test_behind_a_web_server_cookies_and_headers_are_for_https(folder: Path) -> None:
     keys = Keys(KEY, PASSWORD, secure=True)
     address = "https://papers.example"
-    hosts = OwnNames(["papers.example"])
+    hosts = AllowedHosts(["papers.example"])
     with _client(folder, keys, address, hosts=hosts, address=address) as client:
         answer = client.post("/login", data={"password": PASSWORD}, headers={"Origin": address})
         cookie = answer.headers["set-cookie"]
@@ -226,13 +229,15 @@ def test_guessing_is_stopped_and_others_still_come_in(login: TestClient) -> None
 
 
 def test_guesses_are_counted_by_network_and_forgotten_when_right() -> None:
-    guesses = Guesses()
+    throttle = Throttle(MOST_WRONG, 60.0, keys=2)
     for number in range(MOST_WRONG):
-        guesses.note(f"2001:db8::{number:x}")
-    assert guesses.too_many("2001:db8::ffff")
-    assert not guesses.too_many("2001:db8:0:1::1")
-    guesses.forget("2001:db8::1")
-    assert not guesses.too_many("2001:db8::ffff")
+        throttle.add(address_block(f"2001:db8::{number:x}"))
+    network = address_block("2001:db8::ffff")
+    assert throttle.is_full(network)
+    assert not throttle.is_full(address_block("2001:db8:0:1::1"))
+    throttle.clear(network)
+    assert not throttle.is_full(network)
+    assert not Throttle(1, 0.0).is_full("x")
 
 
 def test_another_password_ends_all_sessions(folder: Path, login: TestClient) -> None:
@@ -315,10 +320,10 @@ def test_bodies_are_bounded_one_by_one_and_together(
     assert reader.post(ASK, content=b"x" * (3 << 20), headers=own).status_code == 413
     chunks = iter([b"x" * (1 << 20)] * 3)  # without a length
     assert reader.post(ASK, content=chunks, headers=own).status_code == 413
-    monkeypatch.setattr(protection, "MOST_HELD", 10)
+    monkeypatch.setattr(middleware, "MOST_HELD", 10)
     answer = reader.post(ASK, json=TEXT, headers=own)
     assert answer.status_code == 503
-    monkeypatch.setattr(protection, "MOST_HELD", 10_000)
+    monkeypatch.setattr(middleware, "MOST_HELD", 10_000)
     for _ in range(200):  # what was held is given back each time
         assert reader.post(ASK, content=b"x" * 100, headers=own).status_code == 422
 
@@ -355,11 +360,11 @@ def test_nothing_is_sent_anywhere(reader: TestClient, monkeypatch: pytest.Monkey
     assert reader.post(ASK, json=TEXT, headers=own).json()["rows"]
     made = reader.post("/api/collections/demo/drafts", json=TEXT, headers=own).json()
     reader.get(f"/c/demo/recommend?draft={made['draft_id']}")
-    for path in _pages(reader):
+    for path in _all_pages(reader):
         assert reader.get(path.replace("{name}", "demo"), headers=PAGE).status_code < 500
 
 
-def _pages(client: TestClient) -> list[str]:
+def _all_pages(client: TestClient) -> list[str]:
     """All addresses of pages that need no more than a collection's name."""
     found = [
         path

@@ -25,22 +25,22 @@ from tests.shared import Once
 
 import citebed
 from citebed.drafts.draft_store import DraftStore
-from citebed.web import listening
+from citebed.web.server import listen
 
 PROGRAM = """
 import sys, time
 from pathlib import Path
-from citebed.web import listening, protection
-from citebed.web.workbench import recommend_api, serving
+from citebed.web import server
+from citebed.web.workbench import recommend, server as serving
 
 if "--computes" in sys.argv:
     def recommended(*_, **__):
         print("computing", flush=True)
         time.sleep(90)
-    recommend_api.recommended = recommended
+    recommend.compute_recommendations = recommended
 if len(sys.argv) > 2:
     serving._warm = lambda shelf: None
-listening.HEAD_SECONDS, protection.PATIENCE = 60.0, 30.0
+server.HEAD_SECONDS = 60.0
 tell = lambda address: print(address, flush=True)
 serving.serve_workbench([Path(sys.argv[1])], port=0, browser=False, started=tell)
 print("stopped", flush=True)
@@ -271,7 +271,7 @@ def test_a_large_upload_takes_no_memory_and_leaves_nothing(
 
 
 def test_answers_are_sent_at_once() -> None:
-    with listening._listening("127.0.0.1", [0]) as made:
+    with listen("127.0.0.1", [0]) as made:
         assert made.proto == socket.IPPROTO_TCP  # else asyncio leaves Nagle's algorithm on
 
 
@@ -285,7 +285,7 @@ def test_a_taken_port_is_told_and_else_another_is_found(folder: Path) -> None:
             [*command, "--port", str(port)], capture_output=True, text=True, check=False
         )
     assert done.returncode == 1
-    assert "in use. Another server may run there: stop it, or choose another --port." in done.stderr
+    assert "in use. Stop the other server, or choose another --port." in done.stderr
     assert done.stderr.count("\n") == 1
 
 
@@ -312,14 +312,14 @@ def test_the_demo_is_served_where_a_port_is_free(tmp_path: Path) -> None:
 
 GUARDED = """
 import sys
-from citebed.web.workbench import entrance, serving
+from citebed.web.workbench import pages, server as serving
 
 def connected(event, details):
     if event == "socket.connect":
         print("connected to", details[1], file=sys.stderr, flush=True)
 
 sys.addaudithook(connected)
-entrance.WRONG_PASSWORD_SECONDS = 0.0
+pages.WRONG_PASSWORD_SECONDS = 0.0
 tell = lambda address: print(address, flush=True)
 host, address, password = sys.argv[1:]
 more = {"password": password, "address": address, "started": tell}

@@ -10,9 +10,9 @@ from typing import Any
 
 from fastapi.testclient import TestClient
 
-from citebed.web.workbench.access import LOCAL, Keys
+from citebed.web.access import LOCAL, Keys
 from citebed.web.workbench.app import create_workbench
-from citebed.web.workbench.shelf import Shelf
+from citebed.web.workbench.open_collections import OpenCollections
 
 KEY = "the key of this test"
 PATIENCE = 120.0
@@ -32,7 +32,7 @@ def workbench(
     *folders: Path, home: Path | None = None, allowed: Sequence[Path] = ()
 ) -> Iterator[TestClient]:
     """The workbench over some collections, for one who has the key."""
-    shelf = Shelf(folders, home)
+    shelf = OpenCollections(folders, home)
     app = create_workbench(shelf, Keys(KEY), hosts=frozenset(LOCAL), allowed=allowed)
     with TestClient(app, base_url="http://127.0.0.1") as made:
         made.headers["Authorization"] = f"Bearer {KEY}"

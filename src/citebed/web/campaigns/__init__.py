@@ -1,1 +1,1 @@
-"""The web pages of a campaign: for judges, by personal links; for organisers, by password."""
+"""The web pages of a campaign: for assessors, by personal links; for organisers, by password."""

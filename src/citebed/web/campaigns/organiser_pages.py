@@ -1,4 +1,4 @@
-"""Logging in and out, and the dashboard: how far everybody is, and what needs a hand."""
+"""Login of organisers, and the dashboard: progress, problems, and the next steps."""
 
 from __future__ import annotations
 
@@ -37,25 +37,27 @@ from citebed.judging.status import (
 from citebed.judging.store.campaign_store import Transaction
 from citebed.judging.tables import agreement
 from citebed.web.campaigns import auth
-from citebed.web.campaigns.site import Here, Site, address_of
+from citebed.web.campaigns.site import CampaignSite, Here, client_address
 from citebed.wording import count
 
 router = APIRouter()
 ENDED = ("finished", "opted out", "revoked", "expired")
-"""States of forms that nobody waits for."""
+"""States of forms that need nothing more."""
 RARE_STATES = ("no mail", "sending", "not sent", "opted out", "revoked", "expired")
-"""States that the dashboard shows only where a form is in one."""
+"""States that the dashboard shows only if a form has them."""
 
 
 @router.get("/login", response_class=HTMLResponse)
 def show_login(request: Request, site: Here) -> Response:
-    """The login form."""
+    """Show the login form."""
     if load_session(site.campaign.database, request.cookies.get(auth.COOKIE)) is not None:
         return RedirectResponse(site.path("dashboard"), 303)
     return _login_page(request, site)
 
 
-def _login_page(request: Request, site: Site, problem: str = "", status: int = 200) -> HTMLResponse:
+def _login_page(
+    request: Request, site: CampaignSite, problem: str = "", status: int = 200
+) -> HTMLResponse:
     secret = auth.login_secret(request)
     csrf = auth.login_token(site, secret)
     page = site.page("login", status, csrf=csrf, problem=problem)
@@ -64,15 +66,15 @@ def _login_page(request: Request, site: Site, problem: str = "", status: int = 2
 
 
 @router.post("/login", response_class=HTMLResponse)
-def log_in(request: Request, site: Here, said: auth.Posted) -> Response:
-    """Begin a session under a token that was not known before."""
-    auth.check_login_form(request, said)
+def log_in(request: Request, site: Here, fields: auth.Posted) -> Response:
+    """Begin a session with a new token."""
+    auth.check_login_form(request, fields)
     database = site.campaign.database
-    name, password = said.get("name", ""), said.get("password", "")
+    name, password = fields.get("name", ""), fields.get("password", "")
     with site.logging_in():
-        organiser = check_password(database, name, password, address_of(request))
+        organiser = check_password(database, name, password, client_address(request))
     if organiser is None:
-        return _login_page(request, site, "Name or password are wrong.", 401)
+        return _login_page(request, site, "Wrong name or password.", 401)
     if old := request.cookies.get(auth.COOKIE):
         end_session(database, old)
     response = RedirectResponse(site.path("dashboard"), 303)
@@ -83,7 +85,7 @@ def log_in(request: Request, site: Here, said: auth.Posted) -> Response:
 
 @router.post("/logout")
 def log_out(request: Request, site: Here, _: auth.Checked) -> Response:
-    """End the session, for whoever has its token."""
+    """End the session."""
     end_session(site.campaign.database, request.cookies[auth.COOKIE])
     response = RedirectResponse(site.path("login"), 303)
     response.delete_cookie(auth.COOKIE, path=site.prefix)
@@ -93,26 +95,26 @@ def log_out(request: Request, site: Here, _: auth.Checked) -> Response:
 @router.get("/", response_class=HTMLResponse)
 @router.get("", response_class=HTMLResponse)
 def enter(site: Here) -> Response:
-    """To the dashboard."""
+    """Redirect to the dashboard."""
     return RedirectResponse(site.path("dashboard"), 303)
 
 
 @router.get("/dashboard", response_class=HTMLResponse)
 def show_dashboard(site: Here, session: auth.Organiser, said: str = "") -> HTMLResponse:
-    """How the campaign stands."""
+    """Show the state of the campaign."""
     return _dashboard(site, session, _MESSAGES.get(said, ""))
 
 
 _MESSAGES = {
-    "settled": "That is settled.",
-    "removed": "They may log in no longer.",
-    "revoked": "The link is revoked: it opens nothing any more. What was answered stays.",
-    "aside": "The question is set aside.",
-    "back": "The question is back.",
+    "settled": "The problem is resolved.",
+    "removed": "This organiser can no longer log in.",
+    "revoked": "The link is revoked and no longer works. The answers are kept.",
+    "aside": "The question is excluded.",
+    "back": "The question is included again.",
 }
 
 
-def _dashboard(site: Site, session: Session, message: str, link: str = "") -> HTMLResponse:
+def _dashboard(site: CampaignSite, session: Session, message: str, link: str = "") -> HTMLResponse:
     campaign = site.campaign
     forms = campaign.status().to_dicts()
     with campaign.reading() as tx:
@@ -132,7 +134,13 @@ def _dashboard(site: Site, session: Session, message: str, link: str = "") -> HT
         states=[
             (state, numbers)
             for state in STATES
-            if any(numbers := _by_phase(forms, state)) or state not in RARE_STATES
+            if any(
+                numbers := [
+                    sum(form["phase"] == phase and form["state"] == state for form in forms)
+                    for phase in (1, 2)
+                ]
+            )
+            or state not in RARE_STATES
         ],
         forms=forms,
         mail_states=sorted(Counter((mail["kind"], mail["state"]) for mail in mails).items()),
@@ -154,10 +162,7 @@ def _dashboard(site: Site, session: Session, message: str, link: str = "") -> HT
 def next_steps(
     tx: Transaction, forms: list[dict[str, Any]], problems: list[dict[str, Any]]
 ) -> list[tuple[str, str, str]]:
-    """Return what an organiser should do now: the words, and the page and part that they lead to.
-
-    The order is that of the work; where nothing is to do, somebody is waited for.
-    """
+    """Return what to do next, in order: a text, and the page and part that it links to."""
     queries, lists, sending = (
         len(unpooled_questions(tx)),
         len(lists_to_send(tx)),
@@ -169,13 +174,14 @@ def next_steps(
     steps = [
         (not forms, "Invite the authors", "work", "#invite"),
         (sending, f"Send {count(sending, 'mail')} from the outbox", "dashboard", "#mails"),
-        (unread, f"Look at {count(unread, 'file')} that could not be read", "dashboard",
+        (unread, f"Look at {count(unread, 'unreadable file')}", "dashboard",
          "#problems"),
-        (doubtful, f"Check {count(doubtful, 'file')} read with doubts", "dashboard", "#doubtful"),
+        (doubtful, f"Check {count(doubtful, 'file')} with unclear answers", "dashboard",
+         "#doubtful"),
         (queries, f"Search by hand, then make lists for {count(queries, 'query')}", "work",
          "#pool"),
         (lists, f"Invite {count(lists, 'author')} to judge new lists", "work", "#invite"),
-        (restated, f"Look at {count(restated, 'question')} restated after judging", "results", ""),
+        (restated, f"Check {count(restated, 'question')} restated after judging", "results", ""),
     ]  # fmt: skip
     due = [(text, place, part) for is_due, text, place, part in steps if is_due]
     if all(form["state"] in ENDED for form in forms):
@@ -184,7 +190,7 @@ def next_steps(
 
 
 def _by_file(rows: Iterable[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Problems, those of one return together."""
+    """Group problems by their file."""
     return [
         (problems[0]["file"], problems)
         for _, group in groupby(rows, key=lambda row: row["return_id"])
@@ -192,51 +198,46 @@ def _by_file(rows: Iterable[dict[str, Any]]) -> list[tuple[str, list[dict[str, A
     ]
 
 
-def _by_phase(forms: list[dict[str, Any]], state: str) -> list[int]:
-    return [sum(form["phase"] == phase and form["state"] == state for form in forms)
-            for phase in (1, 2)]  # fmt: skip
-
-
-def _back(site: Site, said: str) -> Response:
+def _back(site: CampaignSite, said: str) -> Response:
     return RedirectResponse(site.path("dashboard", said=said), 303)
 
 
 @router.post("/remind", response_class=HTMLResponse)
-def remind(site: Here, session: auth.Organiser, said: auth.Checked) -> HTMLResponse:
-    """Write reminders into the outbox; the same click again writes none twice."""
-    days = auth.number(said.get("days", "7"), "days", 0, 365)
+def remind(site: Here, session: auth.Organiser, fields: auth.Checked) -> HTMLResponse:
+    """Write reminders into the outbox; a second click writes no reminder twice."""
+    days = auth.parse_number(fields.get("days", "7"), "days", 0, 365)
     written = site.campaign.remind(after_days=days)
     message = f"{count(len(written), 'mail')} written to the outbox ({site.campaign.outbox})."
     return _dashboard(site, session, message)
 
 
 @router.post("/links/revoke")
-def revoke(site: Here, session: auth.Organiser, said: auth.Checked) -> Response:
-    """Make a judge's link worthless."""
-    revoke_link(site.campaign, said.get("code", ""), session.organiser)
+def revoke(site: Here, session: auth.Organiser, fields: auth.Checked) -> Response:
+    """Revoke an assessor's link."""
+    revoke_link(site.campaign, fields.get("code", ""), session.organiser)
     return _back(site, "revoked")
 
 
 @router.post("/links/renew", response_class=HTMLResponse)
-def renew(site: Here, session: auth.Organiser, said: auth.Checked) -> HTMLResponse:
-    """Give a judge a new link, and show it."""
-    link = renew_link(site.campaign, said.get("code", ""), session.organiser)
-    return _dashboard(site, session, "The new link; earlier ones open nothing any more:", link)
+def renew(site: Here, session: auth.Organiser, fields: auth.Checked) -> HTMLResponse:
+    """Show a new link for an assessor."""
+    link = renew_link(site.campaign, fields.get("code", ""), session.organiser)
+    return _dashboard(site, session, "The new link; earlier links no longer work:", link)
 
 
 @router.post("/questions/exclude")
-def exclude(site: Here, said: auth.Checked) -> Response:
-    """Set a question aside with a reason, or take it back."""
-    lift, reason = "lift" in said, said.get("reason", "").strip()
+def exclude(site: Here, fields: auth.Checked) -> Response:
+    """Exclude a question with a reason, or include it again."""
+    lift, reason = "lift" in fields, fields.get("reason", "").strip()
     if not reason and not lift:
-        raise CitebedError("say why the question is set aside.")
-    site.campaign.exclude(said.get("query", ""), reason or "taken back", lift=lift)
+        raise CitebedError("give the reason for excluding the question.")
+    site.campaign.exclude(fields.get("query", ""), reason or "taken back", lift=lift)
     return _back(site, "back" if lift else "aside")
 
 
 @router.post("/phase-one/close", response_class=HTMLResponse)
 def close(site: Here, session: auth.Organiser, _: auth.Checked) -> HTMLResponse:
-    """Close phase one, as the verb does."""
+    """Close phase one, as the command does."""
     number = site.campaign.close_phase_one(session.organiser)
-    message = f"Phase one is closed: {count(number, 'question')} of co-authors set aside."
+    message = f"Phase one is closed: {count(number, 'question')} of co-authors excluded."
     return _dashboard(site, session, message)

@@ -1,1 +1,1 @@
-"""The workbench in the browser: one local web app over collections."""
+"""The workbench: pages to recommend, find, evaluate and import, and the API behind them."""

@@ -1,4 +1,4 @@
-"""The description of the API: complete for programs, and as a page for people."""
+"""The description of the API, as OpenAPI for programs and as a page for people."""
 
 from __future__ import annotations
 
@@ -6,75 +6,79 @@ import json
 import re
 from typing import Any, NamedTuple
 
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import Response
 
-from citebed.web.workbench.access import key_file
-from citebed.web.workbench.answers import ERRORS, Problem
-from citebed.web.workbench.site import Here
+from citebed.web.access import key_file
+from citebed.web.workbench.site import ERRORS, Here, Problem
 
 router = APIRouter()
 METHODS = ("get", "post", "put", "patch", "delete")
 _ABOUT = (
-    "What the pages of the workbench ask with, for scripts: the same functions as the command "
-    "line, and rows with the same fields as --json prints. Send the server's key as "
-    "'Authorization: Bearer KEY'. What is refused is told in one form: {\"message\": …}."
+    "The API behind the workbench pages. It offers the same functions as the command line; rows "
+    "have the fields that --json prints. Send the server's key as 'Authorization: Bearer KEY'. All "
+    'errors have the form {"message": …}.'
 )
-_SCHEME = {
-    "type": "http", "scheme": "bearer",
-    "description": "The key of this server, which citebed serve tells the place of.",
-}  # fmt: skip
+_EXAMPLES = {
+    "text": "Pseudo-relevance feedback adds terms to a query.",
+    "doc_id": "rocchio1971relevance",
+}
 
 
-def description(app: FastAPI) -> dict[str, Any]:
-    """The OpenAPI description; each way to ask has a summary and all that it may be answered."""
+def describe(app: FastAPI) -> dict[str, Any]:
+    """Return the OpenAPI description; every endpoint has a summary and all its responses."""
     if app.openapi_schema is None:
-        made = get_openapi(
+        schema = get_openapi(
             title="citebed", version=app.version, description=_ABOUT, routes=app.routes
         )
-        parts = made.setdefault("components", {})
-        parts.setdefault("securitySchemes", {})["key"] = _SCHEME
+        parts = schema.setdefault("components", {})
+        about = "The key of this server, in the file that citebed serve names."
+        scheme = {"type": "http", "scheme": "bearer", "description": about}
+        parts.setdefault("securitySchemes", {})["key"] = scheme
         parts.setdefault("schemas", {})["Problem"] = Problem.model_json_schema()
-        made["security"] = [{"key": []}]
-        for ways in made.get("paths", {}).values():
+        schema["security"] = [{"key": []}]
+        problem = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+        for methods in schema.get("paths", {}).values():
             for method in METHODS:
-                if method in ways:
-                    _complete(ways[method])
-        app.openapi_schema = _plainer(made)
+                if method not in methods:
+                    continue
+                endpoint = methods[method]
+                text = " ".join(endpoint.get("description", endpoint["summary"]).split())
+                first, _, rest = text.partition(". ")
+                endpoint["summary"] = first.rstrip(".")
+                endpoint["description"] = rest or text
+                responses = endpoint["responses"]
+                for status, known in ERRORS.items():
+                    error = {"description": known["description"], "content": problem}
+                    responses.setdefault(str(status), error)
+                if "HTTPValidationError" in json.dumps(responses.get("422", {})):
+                    responses["422"] = {
+                        "description": ERRORS[422]["description"], "content": problem,
+                    }  # fmt: skip
+        app.openapi_schema = _simplify_pairs(schema)
     return app.openapi_schema
 
 
-def _plainer(part: Any) -> Any:
-    """Pairs of one kind as arrays of two, which more programs read than arrays place by place."""
+def _simplify_pairs(part: Any) -> Any:
+    """Describe tuples of one type as arrays, which more programs understand."""
     if isinstance(part, list):
-        return [_plainer(each) for each in part]
+        return [_simplify_pairs(each) for each in part]
     if not isinstance(part, dict):
         return part
-    found = {name: _plainer(each) for name, each in part.items()}
+    found = {name: _simplify_pairs(each) for name, each in part.items()}
     places = found.get("prefixItems")
     if isinstance(places, list) and places and all(each == places[0] for each in places):
         found["items"] = found.pop("prefixItems")[0]
     return found
 
 
-def _complete(way: dict[str, Any]) -> None:
-    """Take the summary from the docstring, and add the errors that every address may answer."""
-    told = " ".join(way.get("description", way["summary"]).split())
-    first, _, rest = told.partition(". ")
-    way["summary"] = first.rstrip(".")
-    way["description"] = rest or told
-    problem = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    for status, about in ERRORS.items():
-        said = {"description": about["description"], "content": problem}
-        way["responses"].setdefault(str(status), said)
-    if "HTTPValidationError" in json.dumps(way["responses"].get("422", {})):
-        way["responses"]["422"] = {"description": ERRORS[422]["description"], "content": problem}
+# --- the page ----------------------------------------------------------------------------------
 
 
 class Field(NamedTuple):
-    """A field that is sent or answered: its name (with a dot for one inside another), its type in
-    words, whether it must be there, and what it means."""
+    """A field of a request or response: its name (with a dot in an inner object), its type in
+    words, whether it is required, and its meaning."""
 
     name: str
     kind: str
@@ -82,8 +86,8 @@ class Field(NamedTuple):
     about: str
 
 
-class Way(NamedTuple):
-    """One way to ask: what is sent, an example of it, and what is answered."""
+class Endpoint(NamedTuple):
+    """A method and path, with its fields, an example, and its responses."""
 
     anchor: str
     method: str
@@ -91,143 +95,134 @@ class Way(NamedTuple):
     summary: str
     description: str
     parameters: list[Field]
-    sent: list[Field]
+    request_fields: list[Field]
     curl: str
-    answered: list[Field]
+    response_fields: list[Field]
     statuses: list[tuple[str, str]]
 
 
-def ways(made: dict[str, Any], address: str) -> dict[str, list[Way]]:
-    """All ways to ask, by subject, as the page shows them."""
-    found: dict[str, list[Way]] = {}
-    for path, methods in made.get("paths", {}).items():
+@router.get("/api/docs")
+async def show_docs(here: Here) -> Response:
+    """Show every endpoint with its fields and an example."""
+    request = here.request
+    address = f"{request.url.scheme}://{request.url.netloc}"
+    subjects = list_endpoints(describe(request.app), address)
+    return here.site.page("api", at="api", subjects=subjects, about=_ABOUT, key=str(key_file()))
+
+
+def list_endpoints(schema: dict[str, Any], address: str) -> dict[str, list[Endpoint]]:
+    """Return all endpoints by subject, as the page shows them."""
+    found: dict[str, list[Endpoint]] = {}
+    for path, methods in schema.get("paths", {}).items():
         for method in METHODS:
             if method in methods:
                 subject = (methods[method].get("tags") or ["more"])[0]
-                way = _way(made, path, method, methods[method], address)
-                found.setdefault(subject, []).append(way)
+                endpoint = _make_endpoint(schema, path, method, methods[method], address)
+                found.setdefault(subject, []).append(endpoint)
     return found
 
 
-def _way(made: dict[str, Any], path: str, method: str, told: dict[str, Any], address: str) -> Way:
-    content = told.get("requestBody", {}).get("content", {})
+def _make_endpoint(
+    schema: dict[str, Any], path: str, method: str, about: dict[str, Any], address: str
+) -> Endpoint:
+    content = about.get("requestBody", {}).get("content", {})
     form = next(iter(content), "")
-    schema = content.get(form, {}).get("schema", {})
+    body = content.get(form, {}).get("schema", {})
     good: dict[str, Any] = next(
-        (each for status, each in told["responses"].items() if status[0] == "2"), {}
+        (each for status, each in about["responses"].items() if status[0] == "2"), {}
     )
     answer = good.get("content", {}).get("application/json", {}).get("schema", {})
     parameters = [
         Field(
-            each["name"], f"{kind_of(made, each['schema'])}, in the {each['in']}",
+            each["name"], f"{describe_type(schema, each['schema'])}, in the {each['in']}",
             each.get("required", False), each.get("description", ""),
         )
-        for each in told.get("parameters", [])
+        for each in about.get("parameters", [])
     ]  # fmt: skip
-    statuses = [(status, each["description"]) for status, each in told["responses"].items()]
-    anchor = re.sub(r"[^a-z0-9]+", "-", f"{method} {path}".lower()).strip("-")
-    curl = _curl(made, f"{address}{path}", method, form, schema)
-    return Way(
-        anchor, method.upper(), path, told["summary"], told["description"], parameters,
-        list(fields(made, schema)), curl, list(fields(made, answer)), sorted(statuses),
-    )  # fmt: skip
-
-
-def fields(made: dict[str, Any], schema: dict[str, Any], before: str = "") -> list[Field]:
-    """The fields of an object, and of objects in it, three deep."""
-    whole = _resolved(made, schema)
-    if whole.get("type") == "array":
-        return fields(made, whole.get("items", {}), f"{before}[].")
-    found = []
-    for name, each in whole.get("properties", {}).items():
-        inner = _resolved(made, each)
-        is_needed = name in whole.get("required", [])
-        about = inner.get("description", "") if "$ref" not in each else ""
-        found.append(Field(f"{before}{name}", kind_of(made, each), is_needed, about))
-        listed = inner.get("type") == "array"
-        below = _resolved(made, inner.get("items", {}) if listed else inner)
-        if below.get("properties") and before.count(".") < 2:
-            found += fields(made, below, f"{before}{name}{'[]' if listed else ''}.")
-    return found
-
-
-def kind_of(made: dict[str, Any], schema: dict[str, Any]) -> str:
-    """The type of a field in words."""
-    whole = _resolved(made, schema)
-    if "anyOf" in whole:
-        return " or ".join(kind_of(made, each) for each in whole["anyOf"])
-    if "const" in whole or "enum" in whole:
-        return " or ".join(json.dumps(each) for each in whole.get("enum", [whole.get("const")]))
-    kind = str(whole.get("type", "anything"))
-    if kind == "array":
-        return f"array of {kind_of(made, whole.get('items', {}))}"
-    if whole.get("format") == "binary":
-        return "file"
-    low, high = whole.get("minimum"), whole.get("maximum")
-    limits = f" {_number(low)} to {_number(high)}" if low is not None and high is not None else ""
-    longest = f" of at most {whole['maxLength']:,} characters" if "maxLength" in whole else ""
-    otherwise = whole.get("default")
-    default = f", {json.dumps(otherwise)} if left out" if otherwise not in (None, "", []) else ""
-    return f"{kind}{limits}{longest}{default}"
-
-
-def _number(value: float) -> str:
-    return f"{int(value):,}" if value == int(value) else f"{value:g}"
-
-
-def _resolved(made: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """What a reference leads to; a description's own are followed, and not for ever."""
-    for _ in range(10):
-        if "$ref" not in schema:
-            break
-        schema = made["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
-    return schema
-
-
-def _curl(
-    made: dict[str, Any], address: str, method: str, form: str, schema: dict[str, Any]
-) -> str:
     words = ['curl -H "Authorization: Bearer $(cat KEYFILE)"']
     if method != "get":
         words.append(f"-X {method.upper()}")
     if form == "multipart/form-data":
-        names = list(_resolved(made, schema).get("properties", {}))
+        names = list(_resolve(schema, body).get("properties", {}))
         words += [f"-F {name}=@FILE" for name in names[:1]]
     elif form:
         words.append("-H 'Content-Type: application/json'")
-        said = json.dumps(example(made, schema), ensure_ascii=False)
-        words.append("-d '" + said.replace("'", "'\\''") + "'")
-    return " \\\n  ".join([*words, f"'{address}'"])
+        data = json.dumps(make_example(schema, body), ensure_ascii=False)
+        words.append("-d '" + data.replace("'", "'\\''") + "'")
+    statuses = [(status, each["description"]) for status, each in about["responses"].items()]
+    return Endpoint(
+        anchor=re.sub(r"[^a-z0-9]+", "-", f"{method} {path}".lower()).strip("-"),
+        method=method.upper(), path=path, summary=about["summary"],
+        description=about["description"], parameters=parameters,
+        request_fields=list_fields(schema, body),
+        curl=" \\\n  ".join([*words, f"'{address}{path}'"]),
+        response_fields=list_fields(schema, answer),
+        statuses=sorted(statuses),
+    )  # fmt: skip
 
 
-def example(made: dict[str, Any], schema: dict[str, Any], name: str = "") -> Any:
-    """Something to send: what must be there, and what the description has as an example."""
-    whole = _resolved(made, schema)
+def list_fields(schema: dict[str, Any], part: dict[str, Any], before: str = "") -> list[Field]:
+    """Return the fields of an object, and of the objects in it, three levels deep."""
+    whole = _resolve(schema, part)
+    if whole.get("type") == "array":
+        return list_fields(schema, whole.get("items", {}), f"{before}[].")
+    found = []
+    for name, each in whole.get("properties", {}).items():
+        inner = _resolve(schema, each)
+        about = inner.get("description", "") if "$ref" not in each else ""
+        is_needed = name in whole.get("required", [])
+        found.append(Field(f"{before}{name}", describe_type(schema, each), is_needed, about))
+        is_list = inner.get("type") == "array"
+        below = _resolve(schema, inner.get("items", {}) if is_list else inner)
+        if below.get("properties") and before.count(".") < 2:
+            found += list_fields(schema, below, f"{before}{name}{'[]' if is_list else ''}.")
+    return found
+
+
+def describe_type(schema: dict[str, Any], part: dict[str, Any]) -> str:
+    """Describe the type of a field in words."""
+    whole = _resolve(schema, part)
+    if "anyOf" in whole:
+        return " or ".join(describe_type(schema, each) for each in whole["anyOf"])
+    if "const" in whole or "enum" in whole:
+        return " or ".join(json.dumps(each) for each in whole.get("enum", [whole.get("const")]))
+    kind = str(whole.get("type", "anything"))
+    if kind == "array":
+        return f"array of {describe_type(schema, whole.get('items', {}))}"
+    if whole.get("format") == "binary":
+        return "file"
+    low, high, limits = whole.get("minimum"), whole.get("maximum"), ""
+    if low is not None and high is not None:
+        low, high = (f"{int(n):,}" if n == int(n) else f"{n:g}" for n in (low, high))
+        limits = f" {low} to {high}"
+    longest = f" of at most {whole['maxLength']:,} characters" if "maxLength" in whole else ""
+    otherwise = whole.get("default")
+    default = f", default {json.dumps(otherwise)}" if otherwise not in (None, "", []) else ""
+    return f"{kind}{limits}{longest}{default}"
+
+
+def _resolve(schema: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
+    """Follow references."""
+    for _ in range(10):
+        if "$ref" not in part:
+            break
+        part = schema["components"]["schemas"][part["$ref"].rpartition("/")[2]]
+    return part
+
+
+def make_example(schema: dict[str, Any], part: dict[str, Any], name: str = "") -> Any:
+    """Return an example of a request: its required fields, or its first one."""
+    whole = _resolve(schema, part)
     if whole.get("examples"):
         return whole["examples"][0]
     if "anyOf" in whole:
-        return example(made, whole["anyOf"][0], name)
+        return make_example(schema, whole["anyOf"][0], name)
     if "enum" in whole or "const" in whole:
         return whole.get("enum", [whole.get("const")])[0]
     if whole.get("properties"):
         needed = whole.get("required") or list(whole["properties"])[:1]
-        return {each: example(made, whole["properties"][each], each) for each in needed}
+        return {each: make_example(schema, whole["properties"][each], each) for each in needed}
     kinds = {"integer": 1, "number": 0.5, "boolean": True, "object": {}}
     if whole.get("type") == "array":
-        return [example(made, whole.get("items", {}), name)]
-    return kinds.get(whole.get("type", ""), _TEXTS.get(name, name or "text"))
-
-
-_TEXTS = {
-    "text": "Pseudo-relevance feedback adds terms to a query.",
-    "doc_id": "rocchio1971relevance",
-}
-
-
-@router.get("/api/docs")
-async def api_page(site: Here, request: Request) -> Response:
-    """The API for people: every way to ask, its fields, an example."""
-    made = description(request.app)
-    address = f"{request.url.scheme}://{request.url.netloc}"
-    key = str(key_file())
-    return site.page("api", "api", subjects=ways(made, address), about=_ABOUT, key=key)
+        return [make_example(schema, whole.get("items", {}), name)]
+    return kinds.get(whole.get("type", ""), _EXAMPLES.get(name, name or "text"))

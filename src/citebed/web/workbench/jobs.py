@@ -1,7 +1,7 @@
-"""Jobs: what takes long, each in a process of its own, watched, cancelled and remembered here.
+"""Jobs: long tasks, each in a process of its own, which can be watched and cancelled.
 
-Of each collection one runs at a time, for a change holds the collection; others queue. A job
-belongs to the server, not to the page that began it: whoever reloads finds it again.
+One job per collection runs at a time, because a change locks the collection; others wait. A job
+belongs to the server, not to a page: a reloaded page finds it again.
 """
 
 from __future__ import annotations
@@ -25,26 +25,23 @@ from citebed.web.workbench.job_process import Outcome, command
 
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 AT_ONCE = 2
-"""Jobs that run at the same time, each of another collection."""
+"""Jobs that run at the same time, each for another collection."""
 MOST_QUEUED, MOST_KEPT = 20, 100
 PATIENCE = 5.0
-"""Seconds that a job has to end by itself when it is cancelled."""
-_OVER = ("done", "failed", "cancelled")
-_DIED = "its process ended without a word ({})."
-_SAME, _CHANGED = "The collection is as it was.", "What was imported stays; index it again."
+"""Seconds that a cancelled job has to end by itself."""
 
 
 class TooManyJobs(CitebedError):
-    """No more jobs are taken for now."""
+    """Too many jobs are waiting."""
 
 
 class NoSuchJob(CitebedError):
-    """There is no job of that id, or no longer."""
+    """An unknown job id, or one of a job that was forgotten."""
 
 
 @dataclass
 class Job:
-    """A job: what is to be done, how far it is, what came of it."""
+    """A job with its progress and its result."""
 
     job_id: str
     kind: str
@@ -62,26 +59,21 @@ class Job:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will come of it."""
-        return self.state in _OVER
+        """True if the job has ended."""
+        return self.state in ("done", "failed", "cancelled")
 
     def row(self, *, whole: bool = False) -> dict[str, Any]:
-        """A flat row; the ``whole`` has what came of it too."""
+        """Return a flat row, or the ``whole`` result too."""
         own = {name: value for name, value in vars(self).items() if name != "outcome"}
         return own | (vars(self.outcome) if whole else {"summary": self.outcome.summary})
 
 
-def _nothing(_: bool) -> None:
-    """What most jobs leave needs no order."""
-
-
 @dataclass(frozen=True, kw_only=True)
-class Order:
-    """What a job is to do: its kind and words for it, the collection's name and folder, and what
-    the task is asked.
+class JobRequest:
+    """A job to begin: its kind, a description, the collection, and the options of the task.
 
-    ``after`` puts in order what it leaves, and is told whether the job was done or has changed the
-    collection before it ended; the job is over when that is.
+    ``after`` cleans up before the job counts as over. Its argument is True if the job was done or
+    has changed the collection.
     """
 
     kind: str
@@ -89,15 +81,15 @@ class Order:
     collection: str
     folder: Path
     asked: dict[str, Any] = field(default_factory=dict)
-    after: Callable[[bool], None] = _nothing
+    after: Callable[[bool], None] = lambda _: None
 
 
 @dataclass
-class _Work:
-    """A job at work."""
+class _Entry:
+    """A job with its request, its thread and its process."""
 
     job: Job
-    order: Order
+    request: JobRequest
     thread: threading.Thread | None = None
     process: subprocess.Popen[bytes] | None = None
     is_cancelled: bool = False
@@ -107,147 +99,140 @@ class Jobs:
     """All jobs of a server."""
 
     def __init__(self) -> None:
-        self._turn = threading.RLock()
-        self._works: dict[str, _Work] = {}
+        self._lock = threading.RLock()
+        self._entries: dict[str, _Entry] = {}
         self._closed = False
 
-    def begin(self, order: Order) -> Job:
-        """Begin a job, or queue it; `TooManyJobs` where too many wait.
+    def begin(self, request: JobRequest) -> Job:
+        """Begin a job, or queue it; raise `TooManyJobs` if too many wait.
 
-        What is asked for without more words, such as an index, is not done twice: a job of that
-        kind that is not over is given. An order that is refused is cleaned up, as one that failed.
+        A request without options, such as an index, returns the job of that kind that is waiting or
+        running. After a refusal, the request's ``after`` cleans up.
         """
-        try:
-            return self._accept(order)
-        except TooManyJobs:
-            order.after(False)
-            raise
-
-    def _accept(self, order: Order) -> Job:
-        with self._turn:
-            for each in self._works.values():
-                same = (each.order.kind, each.order.folder) == (order.kind, order.folder)
-                if same and not order.asked and not each.job.is_over:
+        with self._lock:
+            for each in self._entries.values():
+                same = (each.request.kind, each.request.folder) == (request.kind, request.folder)
+                if same and not request.asked and not each.job.is_over:
                     return each.job
-            waiting = sum(each.job.state == "queued" for each in self._works.values())
-            if waiting >= MOST_QUEUED or self._closed:
-                raise TooManyJobs("too many jobs wait already. Try again when some are done.")
-            name = secrets.token_hex(8)
-            job = Job(name, order.kind, order.what, order.collection, asked=_now())
-            self._works[name] = _Work(job, order)
-            self._forget()
-            self._start_some()
-            return job
+            waiting = sum(each.job.state == "queued" for each in self._entries.values())
+            if waiting < MOST_QUEUED and not self._closed:
+                name = secrets.token_hex(8)
+                job = Job(name, request.kind, request.what, request.collection, asked=_now())
+                self._entries[name] = _Entry(job, request)
+                over = [name for name, each in self._entries.items() if each.job.is_over]
+                for old in over[: max(0, len(over) - MOST_KEPT)]:
+                    del self._entries[old]
+                self._start_waiting()
+                return job
+        request.after(False)
+        raise TooManyJobs("too many jobs are waiting. Try again when some are done.")
 
     def __iter__(self) -> Iterator[Job]:
         """All jobs, the latest first."""
-        with self._turn:
-            return iter([each.job for each in reversed(self._works.values())])
+        with self._lock:
+            return iter([each.job for each in reversed(self._entries.values())])
 
     def get(self, job_id: str) -> Job:
-        """A job by its id."""
-        return self._work(job_id).job
+        """Return a job by its id."""
+        return self._get_entry(job_id).job
 
-    def _work(self, job_id: str) -> _Work:
-        with self._turn:
-            if job_id not in self._works:
-                raise NoSuchJob("there is no such job, or it was long ago.")
-            return self._works[job_id]
+    def _get_entry(self, job_id: str) -> _Entry:
+        with self._lock:
+            if job_id not in self._entries:
+                raise NoSuchJob("this job does not exist, or is no longer listed.")
+            return self._entries[job_id]
 
     def cancel(self, job_id: str) -> Job:
-        """Let a job end; one that is over stays as it is."""
-        work = self._work(job_id)
-        with self._turn:
-            if work.job.state == "queued":
-                self._end(work, "cancelled", "it was cancelled before it began.")
-            elif work.job.state == "running" and not work.is_cancelled:
-                work.is_cancelled, work.job.step = True, "ending"
-                _tell_to_end(work.process)
-        return work.job
+        """Cancel a job, unless it is over."""
+        entry = self._get_entry(job_id)
+        with self._lock:
+            if entry.job.state == "queued":
+                self._end(entry, "cancelled", "it was cancelled before it began.")
+            elif entry.job.state == "running" and not entry.is_cancelled:
+                entry.is_cancelled, entry.job.step = True, "ending"
+                _interrupt(entry.process)
+        return entry.job
 
     def close(self) -> None:
-        """End all jobs: the server stops."""
-        with self._turn:
+        """Cancel all jobs, because the server stops."""
+        with self._lock:
             self._closed = True
-            running = [each for each in self._works.values() if not each.job.is_over]
-        for work in running:
+            running = [each for each in self._entries.values() if not each.job.is_over]
+        for entry in running:
             with contextlib.suppress(CitebedError):
-                self.cancel(work.job.job_id)
-        for work in running:
-            if work.thread is not None:
-                work.thread.join(PATIENCE + 1)
+                self.cancel(entry.job.job_id)
+        for entry in running:
+            if entry.thread is not None:
+                entry.thread.join(PATIENCE + 1)
 
-    # --- what runs -----------------------------------------------------------------------------
-
-    def _forget(self) -> None:
-        over = [name for name, each in self._works.items() if each.job.is_over]
-        for name in over[: max(0, len(over) - MOST_KEPT)]:
-            del self._works[name]
-
-    def _start_some(self) -> None:
-        running = [each for each in self._works.values() if each.job.state == "running"]
-        held = {each.order.folder for each in running}
-        for work in self._works.values():
-            if len(held) >= AT_ONCE or self._closed:
+    def _start_waiting(self) -> None:
+        running = [each for each in self._entries.values() if each.job.state == "running"]
+        busy = {each.request.folder for each in running}
+        for entry in self._entries.values():
+            if len(busy) >= AT_ONCE or self._closed:
                 return
-            if work.job.state == "queued" and work.order.folder not in held:
-                held.add(work.order.folder)
-                work.job.state, work.job.started = "running", _now()
-                work.thread = threading.Thread(target=self._run, args=(work,), daemon=True)
-                work.thread.start()
+            if entry.job.state == "queued" and entry.request.folder not in busy:
+                busy.add(entry.request.folder)
+                entry.job.state, entry.job.started = "running", _now()
+                entry.thread = threading.Thread(target=self._run, args=(entry,), daemon=True)
+                entry.thread.start()
 
-    def _run(self, work: _Work) -> None:
-        before = read_state(work.order.folder)
+    def _run(self, entry: _Entry) -> None:
+        before = read_state(entry.request.folder)
         try:
-            last = self._watch(work)
+            last = self._watch(entry)
         except OSError as error:
             last = {"message": f"its process could not be started: {error.strerror}."}
-        is_changed = read_state(work.order.folder) != before
+        is_changed = read_state(entry.request.folder) != before
         if "outcome" in last:
-            work.job.outcome = Outcome(**last["outcome"])
-            self._end(work, "done", "", is_changed=True)
+            entry.job.outcome = Outcome(**last["outcome"])
+            self._end(entry, "done", "", is_changed=True)
             return
-        state: State = "cancelled" if work.is_cancelled else "failed"
-        why = "it was cancelled." if work.is_cancelled else str(last["message"])
-        rest = _CHANGED if is_changed else _SAME
-        self._end(work, state, f"{why.rstrip('.')}. {rest}", is_changed=is_changed)
+        state: State = "cancelled" if entry.is_cancelled else "failed"
+        why = "it was cancelled" if entry.is_cancelled else str(last["message"]).rstrip(".")
+        rest = "The collection is unchanged."
+        if is_changed:
+            rest = "The imported records are stored. Index the collection again."
+        self._end(entry, state, f"{why}. {rest}", is_changed=is_changed)
 
-    def _watch(self, work: _Work) -> dict[str, Any]:
-        """Start the process and hear it to its end; gives its last word."""
-        job, last = work.job, dict[str, Any]()
-        with _process() as process:
+    def _watch(self, entry: _Entry) -> dict[str, Any]:
+        """Start the process, follow its progress, and return its last message."""
+        job, last = entry.job, dict[str, Any]()
+        with _start_process() as process:
             assert process.stdin is not None
             assert process.stdout is not None
-            with self._turn:
-                work.process = process
-                if work.is_cancelled:
-                    _tell_to_end(process)
-            asked = {**work.order.asked, "kind": job.kind, "folder": str(work.order.folder)}
+            with self._lock:
+                entry.process = process
+                if entry.is_cancelled:
+                    _interrupt(process)
+            asked = {**entry.request.asked, "kind": job.kind, "folder": str(entry.request.folder)}
             with contextlib.suppress(BrokenPipeError):
                 process.stdin.write(json.dumps(asked).encode() + b"\n")
                 process.stdin.flush()
             for line in process.stdout:
                 last = json.loads(line)
-                if "step" in last and not work.is_cancelled:
+                if "step" in last and not entry.is_cancelled:
                     job.step, job.done, job.total = last["step"], last["done"], last["total"]
             code = process.wait()
-        return last if last.keys() & {"outcome", "message"} else {"message": _DIED.format(code)}
+        if last.keys() & {"outcome", "message"}:
+            return last
+        return {"message": f"the job's process crashed (exit code {code})."}
 
-    def _end(self, work: _Work, state: State, message: str, *, is_changed: bool = False) -> None:
-        """Put in order what a job leaves, keep how it ended, and begin the next."""
-        job = work.job
+    def _end(self, entry: _Entry, state: State, message: str, *, is_changed: bool = False) -> None:
+        """Clean up after a job, and begin the next one."""
+        job = entry.job
         try:
-            work.order.after(is_changed)
+            entry.request.after(is_changed)
         except (CitebedError, OSError) as error:
             state, message = "failed", str(error)
-        with self._turn:
+        with self._lock:
             job.state, job.message, job.ended = state, message, _now()
-            self._start_some()
+            self._start_waiting()
 
 
 @contextlib.contextmanager
-def _process() -> Iterator[subprocess.Popen[bytes]]:
-    """A process for a task, which is gone afterwards; it ends when nobody holds its input."""
+def _start_process() -> Iterator[subprocess.Popen[bytes]]:
+    """Yield a process for a task; it ends when its input is closed."""
     package_root = str(Path(__file__).resolve().parents[3])
     path = os.pathsep.join(filter(None, (package_root, os.environ.get("PYTHONPATH"))))
     process = subprocess.Popen(
@@ -256,7 +241,7 @@ def _process() -> Iterator[subprocess.Popen[bytes]]:
         stdout=subprocess.PIPE,
         stderr=None if os.environ.get("CITEBED_DEBUG") else subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": path},
-        start_new_session=True,  # Ctrl-C is for the server, which ends its jobs
+        start_new_session=True,  # Ctrl-C reaches only the server, which ends its jobs
     )
     try:
         yield process
@@ -268,10 +253,10 @@ def _process() -> Iterator[subprocess.Popen[bytes]]:
         process.stdout.close()  # type: ignore[union-attr]
 
 
-def _tell_to_end(process: subprocess.Popen[bytes] | None) -> None:
-    """Tell a process to end, and kill it if it does not."""
+def _interrupt(process: subprocess.Popen[bytes] | None) -> None:
+    """Ask a process to end, and kill it if it does not."""
     if process is None:
-        return  # it is told as soon as it is there
+        return  # it is interrupted as soon as it has started
     with contextlib.suppress(ProcessLookupError):
         process.send_signal(signal.SIGINT)
     killer = threading.Timer(PATIENCE, process.kill)

@@ -1,4 +1,4 @@
-"""Listening for browsers: one process, until it is told to stop."""
+"""Run an application on uvicorn until a signal stops it, with limits for slow clients."""
 
 from __future__ import annotations
 
@@ -21,74 +21,74 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from citebed.errors import CitebedError
 
 STOPPING_SECONDS = 4
-"""How long what was begun may take when the server is told to stop."""
+"""Time that running requests have to finish when the server stops."""
 BACKLOG = 2048
 MOST_CONNECTIONS = 1000
-"""Open at once; beyond that whoever has waited longest without asking anything has to go."""
+"""Open connections; with more, the one that has waited longest for a request is closed."""
 SPARE_FILES = 200
-"""Files that a server opens besides connections: tables, an index, a database."""
+"""Files that a server opens in addition to connections: tables, an index, a database."""
 HEAD_SECONDS = 15.0
-"""How long the head of a request may take; for bodies there is `protection.PATIENCE`."""
+"""Time limit for the head of a request; `middleware.BodyLimits` has those of bodies."""
 
 
-class _Impatient(H11Protocol):
-    """A connection that ends where the head of a request takes too long; uvicorn would wait on.
+class HeadTimeoutProtocol(H11Protocol):
+    """A connection that is closed if the head of a request takes too long.
 
-    Those that wait, for a first request or for the next, stand in a row: where there are too many
-    connections the one that has waited longest is closed, so that hanging ones keep nobody out.
+    uvicorn has no such limit. With too many connections, the one that has waited longest for a
+    request is closed, so that idle connections cannot block others.
     """
 
-    _late: asyncio.TimerHandle | None = None
-    _waiting: OrderedDict[_Impatient, None] = OrderedDict()  # noqa: RUF012 - of all connections
+    _timer: asyncio.TimerHandle | None = None
+    _waiting: OrderedDict[HeadTimeoutProtocol, None] = OrderedDict()  # noqa: RUF012 - shared
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for the first request."""
+        """Wait for the first request."""
         super().connection_made(transport)
-        self._await_head()
+        self._start_timer()
         self._waiting[self] = None
         if len(self.connections) > MOST_CONNECTIONS:
             self._waiting.popitem(last=False)[0].transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        """Stop waiting when a head is whole; begin at the first bytes of the next one."""
+        """Stop the timer when a head is complete; start it with the first bytes of the next."""
         before = self.cycle
         super().data_received(data)
         if self.cycle is not before:
             self._stop_waiting()
-        elif self._late is None and (before is None or before.response_complete):
-            self._await_head()
+        elif self._timer is None and (before is None or before.response_complete):
+            self._start_timer()
 
     def on_response_complete(self) -> None:
-        """Stand in the row again, until there is another request."""
+        """Wait for the next request."""
         super().on_response_complete()
         if self.cycle.response_complete and not self.transport.is_closing():
             self._waiting[self] = None
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nobody is there to wait for."""
+        """Stop the timer."""
         self._stop_waiting()
         super().connection_lost(exc)
 
-    def _await_head(self) -> None:
-        self._late = self.loop.call_later(HEAD_SECONDS, self._too_late)
+    def _start_timer(self) -> None:
+        self._timer = self.loop.call_later(HEAD_SECONDS, self._time_out)
 
     def _stop_waiting(self) -> None:
         self._waiting.pop(self, None)
-        if self._late is not None:
-            self._late.cancel()
-            self._late = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
-    def _too_late(self) -> None:
+    def _time_out(self) -> None:
         self.transport.write(b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n")
         self.transport.close()
 
 
 class _Server(uvicorn.Server):
-    """Stops at Ctrl-C or SIGTERM after what was begun is answered, and simply returns."""
+    """A server that returns normally after Ctrl-C or SIGTERM, when running requests are done."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Listen for the two signals while serving."""
+        """Handle the two signals while serving."""
         kinds = (signal.SIGINT, signal.SIGTERM)
         before = {kind: signal.signal(kind, self.handle_exit) for kind in kinds}
         try:
@@ -106,13 +106,11 @@ def serve_app(
     *,
     is_behind_proxy: bool = False,
 ) -> None:
-    """Serve an application until stopped; ``started`` is told the port when it listens.
+    """Serve an application until stopped; ``started`` is called with the port.
 
-    Of several ports the first that is free is taken. Only ``is_behind_proxy`` are visitors'
-    addresses read from `X-Forwarded-For`: else everybody on this machine could choose their own,
-    and so guess passwords without limit.
-
-    Secrets stand in addresses, so no request is written to a log.
+    With several ports, the first free one is used. Client addresses are read from `X-Forwarded-For`
+    only with ``is_behind_proxy``: otherwise a client could choose its address, and guess passwords
+    without limit. There is no access log, because some URLs contain secrets.
     """
     config = uvicorn.Config(
         app,
@@ -121,16 +119,16 @@ def serve_app(
         access_log=False,
         server_header=False,
         backlog=BACKLOG,
-        http=_Impatient,
+        http=HeadTimeoutProtocol,
         ws="none",
         proxy_headers=is_behind_proxy,
         timeout_graceful_shutdown=STOPPING_SECONDS,
     )
     ports = [port] if isinstance(port, int) else list(port)
     server = _Server(config)
-    with _listening(host, ports) as listening, server.capture_signals():
-        _allow_connections()
-        # What is loaded by now stays: the collector need not look through it while judges wait.
+    with listen(host, ports) as listening, server.capture_signals():
+        _raise_file_limit()
+        # Exclude what is loaded now from garbage collection, so that requests wait less for it.
         gc.collect()
         gc.freeze()
         if started is not None:
@@ -139,14 +137,15 @@ def serve_app(
 
 
 def has_proxy(address: str) -> bool:
-    """Return True if the address that visitors know is not one of this machine's own."""
+    """Return True if a public address belongs to another machine than this one."""
     return urlsplit(address).hostname not in ("localhost", "127.0.0.1", "::1")
 
 
-def _listening(host: str, ports: Sequence[int]) -> socket.socket:
+def listen(host: str, ports: Sequence[int]) -> socket.socket:
+    """Return a socket that listens on the first free port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for port in ports:
-        # Named as TCP, or asyncio leaves Nagle's algorithm on, and each answer waits for 40 ms.
+        # With the protocol named, asyncio disables Nagle's algorithm, which delays responses 40 ms.
         made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -157,18 +156,14 @@ def _listening(host: str, ports: Sequence[int]) -> socket.socket:
             is_taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
             if is_taken and port != ports[-1]:
                 continue
-            raise CitebedError(_not_listening(host, port, error, is_taken)) from error
+            advice = " Stop the other server, or choose another --port." if is_taken else ""
+            raise CitebedError(f"cannot listen on {host}:{port}: {error}.{advice}") from error
         return made
-    raise CitebedError(f"no port of {host} to listen on was named.")
+    raise CitebedError(f"no port of {host} to listen on was given.")
 
 
-def _not_listening(host: str, port: int, error: Exception, is_taken: bool) -> str:
-    what_to_do = " Another server may run there: stop it, or choose another --port."
-    return f"cannot listen on {host}:{port}: {error}.{what_to_do if is_taken else ''}"
-
-
-def _allow_connections() -> None:
-    """Let this process open as many files as that takes, where the system lets it."""
+def _raise_file_limit() -> None:
+    """Allow this process to open enough files for all connections, if the system permits it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST_CONNECTIONS + SPARE_FILES
     if hard != resource.RLIM_INFINITY:

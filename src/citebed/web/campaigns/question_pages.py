@@ -1,4 +1,4 @@
-"""The desks: making questions into queries, searching by hand, and seeing where judges disagree."""
+"""Pages for organisers: reword questions, search by hand, and see disagreements."""
 
 from __future__ import annotations
 
@@ -26,30 +26,29 @@ from citebed.judging.searches import (
 )
 from citebed.judging.settings import CANNOT_SAY
 from citebed.web.campaigns import auth
-from citebed.web.campaigns.fields import Text
-from citebed.web.campaigns.site import Here, Site
+from citebed.web.campaigns.site import CampaignSite, Here, Text
 
 router = APIRouter()
 
 
 @router.get("/reformulation", response_class=HTMLResponse)
 def show_questions(site: Here, session: auth.Organiser, said: str = "") -> HTMLResponse:
-    """All questions, stated and current text side by side."""
+    """Show all questions, the stated and the current text side by side."""
     rows = site.campaign.questions.to_dicts()
     for row in rows:
         row["changes"] = diff_words(row["stated"], row["text"])
-    message = "The query is worded anew." if said == "worded" else ""
+    message = "The query has a new wording." if said == "worded" else ""
     return site.page("questions", session=session, rows=rows, message=message)
 
 
 @router.get("/reformulation/query", response_class=HTMLResponse)
 def show_question(site: Here, session: auth.Organiser, query: Text) -> HTMLResponse:
-    """One question at the desk, with what the machine would change."""
+    """Show a question with suggested changes."""
     return _question(site, session, query)
 
 
 def _question(
-    site: Site, session: Session, query: str, problem: str = "", text: str = ""
+    site: CampaignSite, session: Session, query: str, problem: str = "", text: str = ""
 ) -> HTMLResponse:
     campaign = site.campaign
     with campaign.reading() as tx:
@@ -74,10 +73,10 @@ def _question(
 
 
 @router.post("/reformulation/query", response_class=HTMLResponse)
-def reword(site: Here, session: auth.Organiser, said: auth.Checked) -> Response:
-    """Word a question anew."""
-    query, text = said.get("query", ""), said.get("text", "")
-    chosen = [name for name in CLASSES if f"class-{name}" in said]
+def reword(site: Here, session: auth.Organiser, fields: auth.Checked) -> Response:
+    """Save a new wording of a question."""
+    query, text = fields.get("query", ""), fields.get("text", "")
+    chosen = [name for name in CLASSES if f"class-{name}" in fields]
     try:
         site.campaign.reformulate(query, text, *chosen, who=session.organiser)
     except CitebedError as error:
@@ -89,14 +88,14 @@ def reword(site: Here, session: auth.Organiser, said: auth.Checked) -> Response:
 def show_search_desk(
     site: Here, session: auth.Organiser, query: Text = "", search: int = 0
 ) -> HTMLResponse:
-    """The desk for manual search: the results of a search, the marks, the log."""
+    """Show the page for manual search: the results of a search, the marks, the log."""
     rows = site.campaign.questions.to_dicts()
     if not query:
         return site.page("searches", session=session, rows=rows)
-    return site.page("search", session=session, rows=rows, **_desk(site, query, search))
+    return site.page("search", session=session, rows=rows, **_search_content(site, query, search))
 
 
-def _desk(site: Site, query: str, search: int) -> dict[str, Any]:
+def _search_content(site: CampaignSite, query: str, search: int) -> dict[str, Any]:
     campaign = site.campaign
     with campaign.reading() as tx:
         question = load_question(tx, query)
@@ -115,46 +114,47 @@ def _desk(site: Site, query: str, search: int) -> dict[str, Any]:
         "shown": shown,
         "words": site.query_words,
         "hits": [(entries[doc], site.abstracts(doc), doc, doc in chosen) for doc in doc_ids],
-        "cited": dict.fromkeys(cited, "cited") | {each.doc_id: _said(each) for each in judged},
+        "cited": dict.fromkeys(cited, "cited") | {each.doc_id: _grade(each) for each in judged},
         "finds": sum(doc not in cited for doc in doc_ids),
-        "judged": [(each, _said(each)) for each in judged],
+        "judged": [(each, _grade(each)) for each in judged],
         "marks": [(entries[doc], doc) for doc in chosen],
         "log": log,
     }
 
 
-def _said(reference: JudgedReference) -> str:
-    """What an author said of a reference, in a word or two."""
+def _grade(reference: JudgedReference) -> str:
+    """Describe the grade of a reference."""
     if not reference.judged:
         return "not judged"
     return CANNOT_SAY if reference.value is None else f"grade {reference.value}"
 
 
 @router.post("/search")
-def search(site: Here, session: auth.Organiser, said: auth.Checked) -> Response:
-    """Search, and put it on record with its results."""
-    query, text = said.get("query", ""), said.get("text", "")
+def search(site: Here, session: auth.Organiser, fields: auth.Checked) -> Response:
+    """Search, and record the search with its results."""
+    query, text = fields.get("query", ""), fields.get("text", "")
     number, _ = site.campaign.search(query, text, session.organiser)
     return RedirectResponse(site.path("search", query=query, search=number), 303)
 
 
 @router.post("/search/mark")
-def mark(request: Request, site: Here, session: auth.Organiser, said: auth.Checked) -> Response:
-    """Mark a document as a candidate, or take the mark away."""
-    query, doc_id = said.get("query", ""), said.get("doc_id", "")
-    number, on = said.get("search", ""), said.get("on") == "1"
-    of = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else None
-    if on and of is None:
-        raise CitebedError("say which search found the document.")
-    site.campaign.mark(query, doc_id, search=of, who=session.organiser, on=on)
+def mark(request: Request, site: Here, session: auth.Organiser, fields: auth.Checked) -> Response:
+    """Mark a document as a candidate, or remove the mark."""
+    query, doc_id = fields.get("query", ""), fields.get("doc_id", "")
+    number, on = fields.get("search", ""), fields.get("on") == "1"
+    is_number = number.isascii() and number.isdigit() and len(number) < 10
+    found_by = int(number) if is_number else None
+    if on and found_by is None:
+        raise CitebedError("give the search that found the document.")
+    site.campaign.mark(query, doc_id, search=found_by, who=session.organiser, on=on)
     if "application/json" in request.headers.get("accept", ""):
         return JSONResponse({"marked": on})
-    return RedirectResponse(site.path("search", query=query, search=of or 0), 303)
+    return RedirectResponse(site.path("search", query=query, search=found_by or 0), 303)
 
 
 @router.get("/disagreements", response_class=HTMLResponse)
 def show_disagreements(site: Here, session: auth.Organiser) -> HTMLResponse:
-    """Papers that judges value differently, the query beside them, and who said what."""
+    """Show papers that assessors judge differently, with the query and all judgements."""
     rows = site.campaign.disagreements.to_dicts()
     texts = dict(site.campaign.questions.select("query_id", "text").iter_rows())
     entries = site.entries({row["doc_id"] for row in rows})

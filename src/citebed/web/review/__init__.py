@@ -1,1 +1,0 @@
-"""The web pages to confirm annotated papers, in the browser of the one who started them."""

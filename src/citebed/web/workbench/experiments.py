@@ -1,0 +1,371 @@
+"""Experiments of a collection: runs and judgements, scored and compared, as API and as pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+from fastapi.responses import HTMLResponse, JSONResponse, Response
+from pydantic import BaseModel, Field
+
+from citebed.collection.storing.store import read_state
+from citebed.experiments import evaluations
+from citebed.experiments.choices import (
+    list_corrections,
+    list_measures,
+    list_models,
+    list_tests,
+)
+from citebed.experiments.evaluations import EvaluationRequest
+from citebed.experiments.run_files import (
+    add_files,
+    count_renamed_documents,
+    format_renamed_note,
+    judged_queries,
+    judgements_path,
+    list_judgements,
+    list_runs,
+    remove_run,
+    run_paths,
+)
+from citebed.files.uploads import Upload
+from citebed.web.workbench.open_collections import OpenCollection
+from citebed.web.workbench.site import (
+    TAKES_FILES,
+    At,
+    CollectionContext,
+    StrictRequest,
+    answers,
+    file_states,
+    with_files,
+)
+from citebed.wording import json_text
+
+router = APIRouter(tags=["experiments"])
+pages = APIRouter()
+SECONDS = 300.0
+"""Time limit of an evaluation; its result is cached, also after the client has gone."""
+MOST_RUNS = 200
+Name = Annotated[str, Field(max_length=300)]
+Names = Annotated[list[Name], Field(max_length=50)]
+Runs = Annotated[list[Name], Field(min_length=1, max_length=MOST_RUNS)]
+Slices = Annotated[str, Field(max_length=20)]
+Weights = Annotated[list[Annotated[str, Field(max_length=30)]], Field(max_length=10)]
+Test = Literal["t", "permutation", "wilcoxon", "sign", "bootstrap"]
+Correction = Literal["none", "bonferroni", "holm", "bh", "tukey"]
+
+
+class RunChoice(StrictRequest):
+    """Judgements and runs of the collection by name, and measures; as ``citebed evaluate``."""
+
+    qrels: Name
+    runs: Runs
+    measures: Names = Field([])
+    complete: bool = False
+    cluster: Literal["paper"] | None = None
+
+
+class EvaluateBody(RunChoice):
+    """Runs to score; with ``per_query``, also every query's scores."""
+
+    per_query: bool = False
+
+
+class CompareBody(RunChoice):
+    """Runs to compare with a baseline or in all pairs; options as in ``citebed compare``."""
+
+    baseline: Name | None = None
+    test: Test = "t"
+    correct: Correction = "none"
+
+
+class ContrastBody(RunChoice):
+    """Two judgement sets to contrast; options as in ``citebed contrast``."""
+
+    other: Name
+    test: Test = "t"
+    correct: Correction = "none"
+
+
+class TimelineBody(RunChoice):
+    """Runs to follow over time; options as in ``citebed timeline --times COLLECTION``."""
+
+    slices: Slices | None = None
+    weights: Weights = Field(["uniform"])
+    per_query: bool = False
+    per_slice: bool = False
+
+
+def make_request(collection: OpenCollection, asked: RunChoice) -> EvaluationRequest:
+    """Return the evaluation request with the files behind the names."""
+    opened = collection.workbench
+    options: dict[str, Any] = {
+        "measures": tuple(asked.measures), "complete": asked.complete,
+        "cluster": asked.cluster is not None,
+    }  # fmt: skip
+    if isinstance(asked, CompareBody | ContrastBody):
+        options |= {"test": asked.test, "correction": asked.correct}
+    if isinstance(asked, CompareBody):
+        options["baseline"] = asked.baseline
+    if isinstance(asked, ContrastBody):
+        options["other"] = judgements_path(opened, asked.other)
+    if isinstance(asked, TimelineBody):
+        options |= {"slices": asked.slices, "weights": tuple(asked.weights)}
+    qrels, runs = judgements_path(opened, asked.qrels), run_paths(opened.folder, asked.runs)
+    return EvaluationRequest(collection=opened, qrels=qrels, runs=tuple(runs), **options)
+
+
+class ExperimentsResponse(BaseModel):
+    """The collection's runs, judgements and query sets, and the known measures and models."""
+
+    runs: list[dict[str, Any]]
+    judgements: list[dict[str, Any]]
+    query_sets: dict[str, int]
+    measures: list[dict[str, str]]
+    models: list[dict[str, str]]
+    tests: list[str]
+    corrections: list[str]
+
+
+class Rows(BaseModel):
+    """Flat rows, as ``--json`` prints them, and notes on them."""
+
+    rows: list[dict[str, Any]]
+    notes: list[str]
+
+
+class ScoresResponse(Rows):
+    """Scores and comparisons, as rows and as tables for people."""
+
+    comparisons: list[dict[str, Any]]
+    tables: list[dict[str, Any]]
+    refused: list[dict[str, str]]
+
+
+class UploadResponse(BaseModel):
+    """The stored files, and for each refused file the reason."""
+
+    files: list[str]
+    refused: list[dict[str, str]]
+
+
+class RunRemoved(BaseModel):
+    """The run that was removed."""
+
+    run: str
+
+
+@router.get("/collections/{name}/experiments", **answers(ExperimentsResponse))
+async def get_experiments(at: At) -> JSONResponse:
+    """Return the collection's runs, judgements and query sets, and the measures and models."""
+
+    def work() -> dict[str, Any]:
+        opened, cache_ = at.collection.workbench, at.site.cache
+        runs = list_runs(opened.folder)
+        paths = [each.path for each in runs]
+        key = ("renamed", read_state(opened.folder), file_states(paths))
+        renamed = cache_.get(key, lambda: count_renamed_documents(opened, paths))
+        notes = {name: format_renamed_note(number) for name, number in renamed.items()}
+        sets = list_judgements(opened)
+        judged = [
+            cache_.get(("judged", file_states([each.path])), partial(judged_queries, each.path))
+            for each in sets
+        ]
+        pairs = list(zip(sets, judged, strict=True))
+        judgements = [
+            {
+                **each.row(),
+                "queries": len(queries),
+                "shares": [
+                    other.qrels for other, theirs in pairs if other is not each and queries & theirs
+                ],
+            }
+            for each, queries in pairs
+        ]
+        return {
+            "runs": [{**each.row(), "old": notes.get(each.run, "")} for each in runs],
+            "judgements": judgements,
+            "query_sets": {name: opened.queries(name).height for name in opened.query_sets},
+            **_list_options(),
+        }
+
+    return await at.json(work)
+
+
+@cache
+def _list_options() -> dict[str, Any]:
+    return {
+        "measures": list_measures(), "models": list_models(), "tests": list(list_tests()),
+        "corrections": list(list_corrections()),
+    }  # fmt: skip
+
+
+@router.post("/collections/{name}/runs/files", **answers(UploadResponse), **TAKES_FILES)
+async def add_run_files(at: At) -> JSONResponse:
+    """Add runs and judgements to the collection; other files are ``refused`` with the reason."""
+
+    def work(uploads: list[Upload], _: str) -> dict[str, Any]:
+        taken, refused = add_files(at.collection.folder, uploads)
+        return {"files": taken, "refused": refused}
+
+    return JSONResponse(await with_files(at.request, work))
+
+
+@router.delete("/collections/{name}/runs", **answers(RunRemoved))
+async def delete_run(at: At, run: Name) -> JSONResponse:
+    """Delete a run of the collection, and the file that describes it."""
+    return await at.json(lambda: {"run": remove_run(at.collection.folder, run)})
+
+
+@router.post("/collections/{name}/evaluate", **answers(Rows))
+async def evaluate(at: At, asked: EvaluateBody) -> Response:
+    """Score runs against judgements, with intervals."""
+
+    def work(choice: EvaluationRequest) -> dict[str, Any]:
+        found = evaluations.run_evaluation(choice)
+        rows = found.rows(choice.resampling, per_query=asked.per_query)
+        return {"rows": rows, "notes": found.notes()}
+
+    return await _respond(at, asked, work)
+
+
+@router.post("/collections/{name}/compare", **answers(Rows))
+async def compare(at: At, asked: CompareBody) -> Response:
+    """Compare runs with a baseline, or in all pairs: differences, tests, effects."""
+
+    def work(choice: EvaluationRequest) -> dict[str, Any]:
+        evaluation = evaluations.run_evaluation(choice)
+        rows = [each.row() for each in evaluations.run_comparison(choice, evaluation)]
+        return {"rows": rows, "notes": evaluation.notes()}
+
+    return await _respond(at, asked, work)
+
+
+@router.post("/collections/{name}/contrast", **answers(Rows))
+async def contrast(at: At, asked: ContrastBody) -> Response:
+    """Contrast two judgement sets: the same runs under both."""
+
+    def work(choice: EvaluationRequest) -> dict[str, Any]:
+        found = evaluations.run_contrast(choice)
+        return {"rows": found.all_rows(), "notes": found.notes()}
+
+    return await _respond(at, asked, work)
+
+
+@router.post("/collections/{name}/timeline", **answers(Rows))
+async def timeline(at: At, asked: TimelineBody) -> Response:
+    """Score runs slice by slice, by the dates of the collection's documents."""
+
+    def work(choice: EvaluationRequest) -> dict[str, Any]:
+        found = evaluations.run_timeline(choice)
+        rows = found.rows(per_query=asked.per_query, per_slice=asked.per_slice)
+        return {"rows": rows, "notes": [*found.notes(), *found.run_notes()]}
+
+    return await _respond(at, asked, work)
+
+
+@router.post("/collections/{name}/scores", **answers(ScoresResponse))
+async def get_scores(at: At, asked: CompareBody) -> Response:
+    """Return scores and comparisons with the tables that a page shows."""
+    return await _respond(at, asked, evaluations.build_score_tables)
+
+
+async def _respond(
+    at: CollectionContext, asked: RunChoice, work: Callable[[EvaluationRequest], dict[str, Any]]
+) -> Response:
+    """Respond with the result of an evaluation as JSON, cached until a file changes."""
+    key = (at.request.url.path, asked.model_dump_json())
+    text = await _compute(at, asked, key, lambda choice: json_text(work(choice)))
+    return Response(text, media_type="application/json")
+
+
+async def _compute(
+    at: CollectionContext, asked: RunChoice, key: object, work: Callable[[EvaluationRequest], str]
+) -> str:
+    def compute() -> str:
+        choice = make_request(at.collection, asked)
+        files = (read_state(at.collection.folder), file_states(choice.files))
+        return at.site.cache.get((key, files), lambda: work(choice), len)
+
+    return await at.run(compute, SECONDS)
+
+
+# --- pages -------------------------------------------------------------------------------------
+
+_POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
+_AROUND = "; frame-ancestors 'none'; object-src 'none'"
+
+
+class ExperimentUrl(BaseModel):
+    """The URL parameters of the experiment pages."""
+
+    qrels: Name
+    run: Runs
+    m: Names = []
+    baseline: Name = ""
+    test: Test = "t"
+    correct: Correction = "none"
+    cluster: Name = ""
+    complete: Annotated[str, Field(max_length=5)] = ""
+    other: Name = ""
+    slices: Slices = ""
+    weight: Weights = ["uniform"]
+
+    @property
+    def common(self) -> dict[str, Any]:
+        """The options of all pages."""
+        return {
+            "qrels": self.qrels, "runs": self.run, "measures": self.m,
+            "complete": bool(self.complete), "cluster": "paper" if self.cluster else None,
+        }  # fmt: skip
+
+
+Url = Annotated[ExperimentUrl, Query()]
+
+
+@pages.get("/c/{name}/experiments")
+async def show_experiments(at: At) -> Response:
+    """Show runs and judgements to choose from, their scores, and a form to search."""
+    return at.page("experiments", "experiments")
+
+
+@pages.get("/c/{name}/experiments/report")
+async def show_report(at: At, url: Url) -> Response:
+    """Show the page that ``citebed report`` writes."""
+    design = {"baseline": url.baseline or None, "test": url.test, "correct": url.correct}
+    asked = CompareBody.model_validate(url.common | design)
+    return await _show_page(at, asked, evaluations.report_page)
+
+
+@pages.get("/c/{name}/experiments/contrast")
+async def show_contrast(at: At, url: Url) -> Response:
+    """Show the page that ``citebed contrast --report`` writes."""
+    design = {"other": url.other, "test": url.test, "correct": url.correct}
+    asked = ContrastBody.model_validate(url.common | design)
+    return await _show_page(at, asked, evaluations.contrast_page)
+
+
+@pages.get("/c/{name}/experiments/timeline")
+async def show_timeline(at: At, url: Url) -> Response:
+    """Show the page that ``citebed timeline --report`` writes."""
+    asked = TimelineBody.model_validate(
+        url.common | {"slices": url.slices or None, "weights": url.weight}
+    )
+    return await _show_page(at, asked, evaluations.timeline_page)
+
+
+async def _show_page(
+    at: CollectionContext,
+    asked: RunChoice,
+    page: Callable[[EvaluationRequest, tuple[str, str]], str],
+) -> Response:
+    """Respond with a report, under the content security policy that it states itself."""
+    query = f"?{at.request.url.query}" if at.request.url.query else ""
+    back = (at.site.path("c", at.collection.name, "experiments") + query, "Experiments")
+    text = await _compute(at, asked, str(at.request.url), lambda choice: page(choice, back))
+    stated = _POLICY.search(text)
+    headers = {"Content-Security-Policy": stated[1] + _AROUND} if stated else {}
+    return HTMLResponse(text.encode("utf-8", "replace"), headers=headers)
