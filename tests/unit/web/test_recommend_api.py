@@ -75,7 +75,7 @@ def test_filters_are_those_of_the_python_door(client: TestClient, folder: Path) 
     assert ids(found) == [each.doc_id for each in wanted]
     assert found["rows"]
     wrong = client.post(f"{AT}/recommend", json={"text": TEXT, "years": "soon"})
-    assert (wrong.status_code, "no years" in wrong.json()["message"]) == (400, True)
+    assert (wrong.status_code, "is not a range of years" in wrong.json()["message"]) == (400, True)
 
 
 def test_the_sentence_at_a_place_asks_alone(client: TestClient) -> None:
