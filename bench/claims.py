@@ -49,7 +49,7 @@ def table_rows(collection: Collection, encoder: str) -> Iterator[list[str]]:
         papers = dict(collection.queries(name).select("query_id", "paper_id").iter_rows())
         design = Design(baseline="bm25")
         by_query = compare(evaluation, design, Resampling())
-        by_paper = compare(evaluation, design, Resampling(clusters=papers))
+        by_paper = compare(evaluation, design, Resampling(cluster=papers))
         for query, paper in zip(by_query, by_paper, strict=True):
             yield [
                 name, query.measure, query.run, f"{query.base_value:.4f} → {query.value:.4f}",

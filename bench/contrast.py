@@ -24,7 +24,8 @@ from statistics import median
 import polars as pl
 
 from citebed.collection import Collection
-from citebed.evaluation.contrasts.contrast import CONTRASTED, Contrast, contrast
+from citebed.evaluation.contrasts.contrast import Contrast, contrast
+from citebed.evaluation.options import CONTRASTED
 from citebed.evaluation.scoring.evaluation import evaluate
 from citebed.report.contrast_page import draw_contrast
 from citebed.report.contrast_tables import (

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from citebed.cli.app import build
-from citebed.cli.verbs import VERBS
+from citebed.cli.app import VERBS, build
 from citebed.collection import open_collection
 from citebed.collection.demo import import_demo
 from citebed.collection.statistics import collect_statistics

@@ -15,7 +15,8 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from typer.testing import CliRunner
 
-from citebed.cli import reporting
+from citebed.cli.evaluation import report
+from citebed.cli.options import command
 
 EVIL = "</script><script>window.hacked=1</script>"
 EVIL_ID = "<img/src=x/onerror=window.hacked=1>"
@@ -43,7 +44,7 @@ def write(folder: Path, runs: Sequence[str], *options: str) -> Path:
         ]
         (folder / f"{name}.run").write_text("".join(lines))
     app = typer.Typer()
-    app.command("report")(reporting.report)
+    app.command("report")(command(report))
     page = folder / "report.html"
     words = [str(folder / "j.qrels"), *(str(folder / f"{name}.run") for name in runs)]
     words += ["-m", "RR", "-m", "P@1", "--samples", "100", "-o", str(page), *options]

@@ -10,6 +10,7 @@ import typer
 from selenium.webdriver.common.keys import Keys
 from typer.testing import CliRunner
 
+from citebed.cli.options import command
 from citebed.cli.timeline import timeline
 
 WEEK = 7 * 86_400
@@ -26,7 +27,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         lines = [f"{query} Q0 {doc} 1 1 t\n" for query in (EVIL, "other") for doc in found]
         (folder / f"{name}.run").write_text("".join(lines))
     app = typer.Typer()
-    app.command("timeline")(timeline.timeline)
+    app.command("timeline")(command(timeline))
     files = [str(folder / name) for name in ("j.qrels", "<i>all.run", "half.run")]
     to = ["--report", str(folder / "out.html"), "--samples", "100", "--slice", "7d"]
     result = CliRunner().invoke(app, [*files, *to])

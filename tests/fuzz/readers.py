@@ -29,7 +29,6 @@ from citebed.collection.formats import FORMATS, Chunk, recognise
 from citebed.collection.names import unique_names
 from citebed.drafts import pieces, read_draft
 from citebed.errors import CitebedError
-from citebed.evaluation.contrasts.pool import read_teams
 from citebed.evaluation.judgements.cocitation import from_file
 from citebed.evaluation.measures.names import measure
 from citebed.files.input_files import is_compressed
@@ -48,7 +47,7 @@ from citebed.retrieval.search.fields import fields_of
 from citebed.retrieval.search.queries import read_queries
 from citebed.retrieval.vectors.static_model import open_static_model
 from citebed.runs.kba_files import read_filter_run, read_judgements
-from citebed.runs.query_files import load_clusters, query_texts
+from citebed.runs.query_files import load_clusters, query_texts, read_groups
 from citebed.runs.reader import read_judgement_table, read_qrels, read_run
 from citebed.runs.times import parse_seconds, parse_time
 from citebed.runs.trec_files import QRELS, RUN, Layout, read_trec, run_tag, trec_lines
@@ -265,7 +264,7 @@ READERS: dict[str, Reader] = {
     "clusters": Reader(lambda path: load_clusters(str(path), None, None), ("clusters",)),
     "cluster field": Reader(lambda path: load_clusters("paper", path, None), ("queries-jsonl",)),
     "query texts": Reader(query_texts, ("queries-jsonl",)),
-    "teams": Reader(read_teams, ("teams",)),
+    "teams": Reader(lambda path: read_groups(path, "run", "team"), ("teams",)),
     "exclusions": Reader(read_exclusions, ("exclude",)),
     "profile": Reader(lambda path: load_profile(str(path)), ("profile",)),
     "ids": Reader(lambda path: list(small_lines(path)), ("ids", "qrels", "run")),

@@ -19,8 +19,7 @@ from tests.fuzz.readers import base_damage
 from tests.fuzz.wellformed import MADE, NEIGHBOURS
 from tests.samples import SAMPLES
 
-from citebed.cli.app import build
-from citebed.cli.verbs import VERBS
+from citebed.cli.app import VERBS, build
 
 _SOURCES = tuple(f"@{kind}" for kind in (*SAMPLES, "zip", "tar", "tar-gz", "xz", "bz2", "nested"))
 _QRELS = ("@qrels", "@qrels", "@qrels-more", "@qrels-parquet", "c/qrels/topics.qrels")

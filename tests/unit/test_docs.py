@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from citebed.cli.app import build, with_verb
-from citebed.cli.verbs import VERBS
+from citebed.cli.app import VERBS, build, parse_words
 from citebed.collection import Rules, profiles, tables
 from citebed.collection.exporting import EXPORTERS
 from citebed.collection.formats import FORMATS
@@ -170,7 +169,7 @@ def test_every_command_parses(page: str, words: list[str], verbs: dict[str, Any]
     if words and words[0].startswith("-"):
         assert words[0] in ("--help", "-h", "--version"), page
         return
-    words, _ = with_verb(words)
+    words, _ = parse_words(words)
     assert words, page
     assert words[0] in verbs, page
     if {"--help", "-h"}.isdisjoint(words):

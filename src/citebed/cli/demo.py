@@ -1,18 +1,20 @@
-"""``citebed demo``: first steps on the demo collection, each shown as its command."""
+"""The commands ``demo`` (first steps, each shown as its command) and ``docs``."""
 
 from __future__ import annotations
 
 import shlex
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from citebed.cli.importing import print_report
-from citebed.cli.output import CollectionFolder, needs
+from citebed.cli.collection import print_report
+from citebed.cli.options import CollectionFolder
+from citebed.options import option
 from citebed.report.terminal import progress_bar
-from citebed.wording import printable
+from citebed.wording import count, printable
 
 QUESTION = (
     "When a query is short, pseudo-relevance feedback adds terms from the documents found first."
@@ -23,27 +25,21 @@ SEARCHED, MARKED = "relevance feedback", "rocchio1971relevance"
 MODELS = ("bm25", "kl(mu=1000)", "bm25+rocchio(docs=5,terms=20)")
 
 
-def demo(
-    collection: CollectionFolder = Path("demo-collection"),
-    full: Annotated[
-        bool,
-        typer.Option(
-            "--full", help="Run the full tour: compare models, filter a stream, judge, report."
-        ),
-    ] = False,
-    serve: Annotated[
-        bool,
-        typer.Option("--serve", is_eager=True, help="Open the workbench on the demo collection."),
-    ] = False,
-    browser: Annotated[
-        bool,
-        typer.Option(
-            "--browser/--no-browser",
-            help="With --serve: open the workbench in a browser.",
-            callback=needs("serve"),
-        ),
-    ] = True,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class DemoOptions:
+    """How far the demo goes."""
+
+    full: bool = option(False, "Run the full tour: compare models, filter a stream, judge, report.")
+    serve: bool = option(False, "Open the workbench on the demo collection.")
+    browser: bool = option(
+        True,
+        "With --serve: open the workbench in a browser.",
+        "--browser/--no-browser",
+        needs="serve",
+    )
+
+
+def demo(options: DemoOptions, collection: CollectionFolder = Path("demo-collection")) -> None:
     """Create the demo collection and recommend citations for a sample sentence.
 
     The collection holds landmark papers of information retrieval, and papers written for this demo
@@ -55,35 +51,25 @@ def demo(
     from citebed.collection.demo import import_demo
 
     folder = str(collection)
-    if serve and (collection / "index" / "index.json").is_file():
-        _serve(collection, browser)
+    serve = ["serve", folder, *([] if options.browser else ["--no-browser"])]
+    if options.serve and (collection / "index" / "index.json").is_file():
+        _run(*serve)
         return
     with progress_bar(quiet=False) as progress:
         report = import_demo(collection, progress)
-    _say(f"citebed import {folder} landmarks.bib papers/", is_first=True)
+    _print_command(f"citebed import {folder} landmarks.bib papers/", is_first=True)
     print_report(report)
     _run("index", folder)
-    if serve:
-        _serve(collection, browser)
+    if options.serve:
+        _run(*serve)
         return
-    said = f'citebed recommend {folder} -k 2 \\\n    "{QUESTION}"'
-    _run("recommend", folder, QUESTION, "-k", "2", said=said)
-    if full:
+    shown = f'citebed recommend {folder} -k 2 \\\n    "{QUESTION}"'
+    _run("recommend", folder, QUESTION, "-k", "2", shown=shown)
+    if options.full:
         _compare(collection)
         _stream(collection)
         _campaign(collection)
-    else:
-        _next(folder)
-
-
-def _serve(collection: Path, browser: bool) -> None:
-    """Serve the workbench on the demo collection until it is stopped."""
-    words = ["serve", str(collection), *([] if browser else ["--no-browser"])]
-    _run(*words)
-
-
-def _next(folder: str) -> None:
-    """Print what to try after the first recommendation."""
+        return
     verbs = {
         f"serve {folder}": "open the workbench in the browser, with your own drafts",
         "import mine/ library.bib": "create your own collection; then run citebed index mine/",
@@ -104,12 +90,12 @@ def _compare(collection: Path) -> None:
     qrels = str(collection / "qrels" / "paragraphs.qrels")
     runs = [*map(str, sorted((collection / "runs").glob("*.paragraphs.run")))]
     every = f"{qrels} {folder}/runs/*.run"
-    _run("evaluate", qrels, *runs, said=f"citebed evaluate {every}")
-    shown = ["-m", "nDCG@10", "--cluster", "paper"]
-    _run("compare", qrels, *runs, *shown, said=f"citebed compare {every} {shlex.join(shown)}")
+    _run("evaluate", qrels, *runs, shown=f"citebed evaluate {every}")
+    words = ["-m", "nDCG@10", "--cluster", "paper"]
+    _run("compare", qrels, *runs, *words, shown=f"citebed compare {every} {shlex.join(words)}")
     page = collection / "reports" / "paragraphs.html"
     page.parent.mkdir(exist_ok=True)
-    _run("report", qrels, *runs, "-o", str(page), said=f"citebed report {every} -o {page}")
+    _run("report", qrels, *runs, "-o", str(page), shown=f"citebed report {every} -o {page}")
 
 
 def _campaign(collection: Path) -> None:
@@ -148,7 +134,8 @@ def _campaign(collection: Path) -> None:
 
 def _stream(collection: Path) -> None:
     """Filter the documents as a stream by date for a set of topics, and score the run by time."""
-    from citebed.collection.demo import write_topics
+    from citebed.collection import open_collection
+    from citebed.collection.demo import write_stream, write_topics
 
     folder = collection / "stream"
     topics, judged = write_topics(folder)
@@ -162,14 +149,7 @@ def _stream(collection: Path) -> None:
     page = collection / "reports" / "stream.html"
     shown = ["-w", "uniform", "-w", "burst", "-m", "AP", "-m", "nDCG@R", "--report", str(page)]
     _run("timeline", str(judged), *runs, "--times", str(collection), "--slice", "equal:15", *shown)
-    _teams(collection, folder, topics)
-
-
-def _teams(collection: Path, folder: Path, topics: Path) -> None:
-    """Write the same stream in TREC KBA's format, with one run for each of two teams."""
-    from citebed.collection import open_collection
-    from citebed.collection.demo import write_stream
-
+    # The same stream in TREC KBA's format, with one run for each of two teams.
     stream, judged = write_stream(open_collection(collection), folder)
     runs = []
     for team, model in TEAMS.items():
@@ -177,16 +157,45 @@ def _teams(collection: Path, folder: Path, topics: Path) -> None:
         _run("filter", str(stream), "--topics", str(topics), "--model", model, "--team", team,
              "-o", runs[-1], "--overwrite", "--quiet")  # fmt: skip
     every = f"citebed timeline {judged} {folder}/kba/*.run --teams"
-    _run("timeline", str(judged), *runs, "--teams", said=every)
+    _run("timeline", str(judged), *runs, "--teams", shown=every)
 
 
-def _run(*words: str, said: str = "") -> None:
+def _run(*words: str, shown: str = "") -> None:
     from citebed.cli.app import main
 
-    _say(said or shlex.join(["citebed", *words]))
+    _print_command(shown or shlex.join(["citebed", *words]))
     if code := main(words):
         raise typer.Exit(code)
 
 
-def _say(command: str, *, is_first: bool = False) -> None:
+def _print_command(command: str, *, is_first: bool = False) -> None:
     typer.echo(f"{'' if is_first else chr(10)}$ {printable(command)}")
+
+
+def docs(
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", help="Output folder (default: in your cache folder)."),
+    ] = None,
+    browser: Annotated[
+        bool,
+        typer.Option("--open/--no-open", help="Open the handbook in a browser, or only write it."),
+    ] = True,
+) -> None:
+    """Open the handbook in a browser: all pages, with a search, offline.
+
+    citebed builds the handbook from the installed documentation on every call.
+
+    Example: citebed docs
+    """
+    import webbrowser
+
+    from citebed.files.environment import handbook_folder
+    from citebed.report.handbook import build_handbook
+
+    folder = out or handbook_folder()
+    pages = build_handbook(folder)
+    start = (folder / "index.html").absolute()
+    typer.echo(f"{count(pages, 'page')}: {printable(start)}")
+    if browser:
+        webbrowser.open(start.as_uri())

@@ -1,15 +1,13 @@
-"""Shared output of the commands: rows for programs, tables for people, checks of output paths."""
+"""Output of the commands: rows for programs, sentences for people, checks of output paths."""
 
 from __future__ import annotations
 
 import csv
-import math
 import os
-import shlex
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -18,32 +16,6 @@ from citebed.report.terminal import exact
 from citebed.wording import count, escape_formulas, json_for_terminal, printable
 
 Rows = Sequence[Mapping[str, Any]]
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print rows as JSON, for programs.")]
-AsCsv = Annotated[bool, typer.Option("--csv", help="Print rows as CSV, for programs.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress and summary.")]
-CollectionFolder = Annotated[
-    Path, typer.Argument(metavar="COLLECTION", help="The collection's folder.", show_default=False)
-]
-
-
-def a_number(value: float) -> float:
-    """Return an option's value, but reject nan, which passes every range check."""
-    if math.isnan(value):
-        raise typer.BadParameter("nan is not a number.")
-    return value
-
-
-def needs(other: str) -> Callable[[typer.Context, typer.CallbackParam, Any], Any]:
-    """Return a check for an option that requires another option, which must be eager."""
-
-    def check(context: typer.Context, parameter: typer.CallbackParam, value: Any) -> Any:
-        source = context.get_parameter_source(parameter.name or "")
-        if source is not None and source.name == "COMMANDLINE" and not context.params.get(other):
-            raise typer.BadParameter(f"this option needs --{other}.")
-        return a_number(value) if isinstance(value, float) else value
-
-    return check
 
 
 def print_json(rows: Rows) -> None:
@@ -61,6 +33,8 @@ def print_csv(rows: Rows) -> None:
 
     def cell(value: object) -> object:
         nonlocal changed
+        if isinstance(value, tuple):
+            value = "; ".join(value)
         if not isinstance(value, str):
             return value
         text = escape_formulas(value)
@@ -72,32 +46,24 @@ def print_csv(rows: Rows) -> None:
     writer.writerows([cell(row.get(name)) for name in names] for row in rows)
     if changed:
         cells = f"{count(changed, 'cell')} that a spreadsheet would execute"
-        typer.echo(
-            f"note: {cells} got an apostrophe in front. Use --json for the original text", err=True
-        )
+        say(f"note: {cells} got an apostrophe in front. Use --json for the original text")
 
 
-def style_of(format: str | None, as_json: bool, as_csv: bool) -> str:
-    """Return the output format; --json and --csv are short for a format, the default is a table."""
-    styles = {"json": "--json"} if as_json else {}
-    if as_csv:
-        styles["csv"] = "--csv"
-    if format is not None:
-        styles.setdefault(format, f"--format {format}")
-    if len(styles) > 1:
-        raise CitebedError(f"{' and '.join(styles.values())} were given. Choose one.")
-    return next(iter(styles), "table")
+def print_rows(rows: Rows, style: str) -> None:
+    """Print rows for programs: CSV if the style is ``csv``, else JSON."""
+    (print_csv if style == "csv" else print_json)(rows)
 
 
-def say_all(lines: Iterable[str], style: str) -> None:
+def print_lines(lines: Iterable[str], style: str) -> None:
     """Print sentences below the table; to standard error if a program reads the output."""
     for line in lines:
         typer.echo(line, err=style != "table")
 
 
-def print_rows(rows: Rows, style: str) -> None:
-    """Print rows for programs: CSV if asked for, else JSON."""
-    (print_csv if style == "csv" else print_json)(rows)
+def print_notes(notes: Iterable[str]) -> None:
+    """Print notes about the results to standard error."""
+    for note in notes:
+        say(f"note: {note}")
 
 
 def say(text: str) -> None:
@@ -105,14 +71,14 @@ def say(text: str) -> None:
     typer.echo(text, err=True)
 
 
-def tell_of_terminal(what: str) -> None:
+def announce_terminal_input(what: str) -> None:
     """Say that citebed reads standard input, if that is a terminal."""
     if sys.stdin is not None and sys.stdin.isatty():
-        typer.echo(f"reading {what} from the terminal; press Ctrl-D to finish", err=True)
+        say(f"reading {what} from the terminal; press Ctrl-D to finish")
 
 
 def check_page(page: Path, read: Set[str]) -> None:
-    """Return the path for a page: a new file or an existing page, never a data file.
+    """Raise an error unless a page can be written here: a new file, or an existing page.
 
     ``read`` are the real paths of the input files.
     """
@@ -132,33 +98,10 @@ def check_page(page: Path, read: Set[str]) -> None:
         raise CitebedError(f"'{name}': the page is HTML. Name a file that ends in .html.")
 
 
-def is_given(context: typer.Context, name: str | None) -> bool:
-    """Return True if the user gave this parameter, so that it is not at its default."""
-    source = context.get_parameter_source(name or "")
-    return source is not None and source.name == "COMMANDLINE"
+def write_page(path: Path, page: str) -> str:
+    """Write a page and return a sentence with its size."""
+    from citebed.files.output_files import write_file
 
-
-def typed(context: typer.Context) -> str:
-    """Return the command line to repeat this command, with file names instead of paths."""
-    words = ["citebed", context.command.name or ""]
-    for parameter in context.command.params:
-        if not is_given(context, parameter.name):
-            continue
-        value = context.params[parameter.name or ""]
-        if isinstance(value, bool):
-            words.append((parameter.opts if value else parameter.secondary_opts)[0])
-            continue
-        name = parameter.opts[:1] if parameter.param_type_name == "option" else []
-        path = parameter.type.name in ("path", "file", "directory")
-        if parameter.nargs > 1:
-            words += [*name, *(_word(part, path) for part in value)]
-            continue
-        for one in value if isinstance(value, list | tuple) else [value]:
-            words += [*name, _word(one, path)]
-    return shlex.join(words)
-
-
-def _word(value: Any, path: bool) -> str:
-    """Return a value as it was typed; for a path (also one of a slicing) its name."""
-    plain = str(value)
-    return printable(Path(plain).name or "." if path or Path(plain).is_file() else plain)
+    whole = printable(page).encode()
+    write_file(path, whole)
+    return f"{printable(path)}: {len(whole) / 1e6:.1f} MB"

@@ -7,32 +7,30 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citebed.cli.output import AsCsv, AsJson, CollectionFolder, Quiet, print_rows, say_all, style_of
-from citebed.cli.scoring_options import Format, QrelsFile, RunFiles
+from citebed.cli.options import (
+    CollectionFolder,
+    QrelsFile,
+    Quiet,
+    RunFiles,
+    TableOptions,
+    command_group,
+)
+from citebed.cli.output import print_lines, print_rows
 from citebed.report.terminal import progress_bar
 
 if TYPE_CHECKING:
     from citebed.experiments.published import Published
 
-published = typer.Typer(
-    help="Print the tables of three papers with their settings, and the published figures beside "
-    "yours.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
 SCIBERT = "scibert"
 
 
-@published.command("acm-cr")
 def acm_cr(
     collection: CollectionFolder,
+    output: TableOptions,
     encoder: Annotated[
         str | None,
         typer.Option(help="SciBERT's folder or name, if it is not in the Hugging Face cache."),
     ] = None,
-    format: Format = None,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
     quiet: Quiet = False,
 ) -> None:
     """Table 2 of ACM-CR (Boudin 2021).
@@ -47,25 +45,24 @@ def acm_cr(
     from citebed.experiments import published as papers
     from citebed.retrieval.encoders.model_folder import find_model, local_model
 
-    style = style_of(format, as_json, as_csv)
+    style = output.style
     folder = local_model(SCIBERT) if encoder is None else find_model(encoder)
     with progress_bar(quiet or style != "table", unit="queries") as progress:
         made = papers.acm_cr(collection, folder, progress)
     _print(made, style)
     if folder is None:
         missing = "SciBERT's weights are not on this machine"
-        say_all([f"note: {missing}: its rows are empty. Give its folder with --encoder."], style)
+        print_lines(
+            [f"note: {missing}: its rows are empty. Give its folder with --encoder."], style
+        )
 
 
-@published.command("cited-and-non-cited")
 def cited_and_non_cited(
     collection: CollectionFolder,
     topics: Annotated[Path, typer.Argument(help="File with the queries.", metavar="TOPICS")],
     j1: Annotated[Path, typer.Argument(help="Judgements of phase one (T1).", metavar="J1")],
     j12: Annotated[Path, typer.Argument(help="Judgements of both phases (T1+2).", metavar="J12")],
-    format: Format = None,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    output: TableOptions,
     quiet: Quiet = False,
 ) -> None:
     """Table 5 of Ritchie, Robertson & Teufel (2007).
@@ -77,22 +74,19 @@ def cited_and_non_cited(
     """
     from citebed.experiments import published as papers
 
-    style = style_of(format, as_json, as_csv)
+    style = output.style
     with progress_bar(quiet or style != "table", unit="queries") as progress:
         made = papers.cited_and_non_cited(collection, topics, j1, j12, progress)
     _print(made, style)
 
 
-@published.command("time-aware")
 def time_aware(
     qrels: QrelsFile,
     runs: RunFiles,
+    output: TableOptions,
     teams_file: Annotated[
         Path | None, typer.Option(help="Teams of the runs: a file of lines 'run team'.")
     ] = None,
-    format: Format = None,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
 ) -> None:
     """Tables 1 to 3 of Dietz, Dalton & Balog (2013).
 
@@ -103,7 +97,7 @@ def time_aware(
     """
     from citebed.experiments import published as papers
 
-    style = style_of(format, as_json, as_csv)
+    style = output.style
     _print(papers.time_aware(qrels, runs, teams_file or True), style)
 
 
@@ -111,10 +105,15 @@ def _print(made: Published, style: str) -> None:
     if style in ("json", "csv"):
         print_rows([figure.row() for figure in made.figures], style)
     else:
-        typer.echo("\n".join(_titled(made, style)), nl=False)
-    say_all((f"note: {note}" for note in made.notes), style)
+        titles = {"table": "{}\n", "markdown": "**{}**\n\n", "latex": "% {}\n"}
+        tables = (titles[style].format(x.caption) + x.written(style) for x in made.tables())
+        typer.echo("\n".join(tables), nl=False)
+    print_lines((f"note: {note}" for note in made.notes), style)
 
 
-def _titled(made: Published, style: str) -> list[str]:
-    marks = {"table": "{}\n", "markdown": "**{}**\n\n", "latex": "% {}\n"}
-    return [marks[style].format(table.caption) + table.written(style) for table in made.tables()]
+published = command_group(
+    "Print the tables of three papers with their settings, and the published figures beside yours.",
+    acm_cr=acm_cr,
+    cited_and_non_cited=cited_and_non_cited,
+    time_aware=time_aware,
+)

@@ -19,8 +19,8 @@ from citebed.distributed.filtering.driver import filter_on
 from citebed.distributed.importing.driver import import_on
 from citebed.distributed.shards import count_shards, index_on, search_on
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.scoring.evaluation import DEFAULT_MEASURES, Evaluation
-from citebed.evaluation.scoring.run_scores import TREC_EVAL, Settings
+from citebed.evaluation.options import DEFAULT_MEASURES, TREC_EVAL, Settings
+from citebed.evaluation.scoring.evaluation import Evaluation
 from citebed.report.collection import CollectionStats, collection_stats
 from citebed.retrieval.execution.runner import RunOptions
 from citebed.retrieval.index.statistics import IndexReport

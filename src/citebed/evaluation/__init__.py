@@ -12,12 +12,9 @@ from typing import TYPE_CHECKING
 from citebed.lazy import names_on_first_use
 
 if TYPE_CHECKING:
-    from citebed.evaluation.contrasts.contrast import (
-        Contrast as Contrast,
-        ContrastOptions as ContrastOptions,
-        contrast as contrast,
-    )
-    from citebed.evaluation.contrasts.pool import PoolBiasOptions as PoolBiasOptions
+    from citebed.evaluation.contrasts.contrast import Contrast as Contrast, contrast as contrast
+    from citebed.evaluation.options import ContrastOptions as ContrastOptions
+    from citebed.evaluation.options import PoolBiasOptions as PoolBiasOptions
     from citebed.evaluation.contrasts.pool_bias import PoolBias as PoolBias, pool_bias as pool_bias
     from citebed.evaluation.judgements.statistics import describe as describe
     from citebed.evaluation.judgements.sets import difference as difference, merge as merge
@@ -26,19 +23,19 @@ if TYPE_CHECKING:
     from citebed.evaluation.scoring.comparison import (
         Comparison as Comparison,
         Comparisons as Comparisons,
-        Design as Design,
         compare as compare,
     )
+    from citebed.evaluation.options import Design as Design
     from citebed.evaluation.scoring.evaluation import Evaluation as Evaluation, evaluate as evaluate
+    from citebed.evaluation.options import Resampling as Resampling, Settings as Settings
     from citebed.evaluation.scoring.run_scores import (
-        Resampling as Resampling,
         RunScores as RunScores,
-        Settings as Settings,
         Summary as Summary,
         score_run as score_run,
         summarise as summarise,
     )
-    from citebed.evaluation.scoring.study import Plan as Plan, Study as Study, study as study
+    from citebed.evaluation.options import Plan as Plan
+    from citebed.evaluation.scoring.study import Study as Study, study as study
     from citebed.runs.fusion import Fusion as Fusion, fuse as fuse
     from citebed.runs.ranking import prepare as prepare, rank as rank
     from citebed.runs.reader import (

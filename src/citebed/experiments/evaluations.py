@@ -16,17 +16,20 @@ from typing import TYPE_CHECKING, Any
 
 from citebed.collection import Collection
 from citebed.errors import CitebedError
-from citebed.evaluation.contrasts.contrast import (
-    CONTRASTED,
-    Contrast,
-    ContrastOptions,
-    contrast,
-)
+from citebed.evaluation.contrasts.contrast import Contrast, contrast
 from citebed.evaluation.measures.names import measure
-from citebed.evaluation.scoring.comparison import Comparison, Comparisons, Design, compare
-from citebed.evaluation.scoring.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
-from citebed.evaluation.scoring.run_scores import Resampling, Settings, make_resampling
-from citebed.evaluation.scoring.study import Plan, study
+from citebed.evaluation.options import (
+    CONTRASTED,
+    DEFAULT_MEASURES,
+    ContrastOptions,
+    Design,
+    Plan,
+    Resampling,
+    Settings,
+)
+from citebed.evaluation.scoring.comparison import Comparison, Comparisons, compare
+from citebed.evaluation.scoring.evaluation import Evaluation, evaluate
+from citebed.evaluation.scoring.study import study
 from citebed.experiments.run_files import count_renamed_documents, format_renamed_note
 from citebed.runs.reader import find_run_name
 from citebed.timeline.timelines import Timeline, timeline
@@ -88,7 +91,7 @@ class EvaluationRequest:
     @cached_property
     def resampling(self) -> Resampling:
         """The groups that intervals and tests resample."""
-        return make_resampling("paper" if self.cluster else None, self.qrels)
+        return Resampling(cluster="paper" if self.cluster else None).with_clusters(self.qrels)
 
     @property
     def settings(self) -> Settings:
@@ -117,7 +120,7 @@ def run_contrast(choice: EvaluationRequest) -> Contrast:
     options = ContrastOptions(
         settings=choice.settings,
         design=Design(test=choice.test, correction=choice.correction),
-        resampling=make_resampling("paper" if choice.cluster else None, choice.other),
+        resampling=Resampling(cluster="paper" if choice.cluster else None),
     )
     measures = choice.measures or CONTRASTED
     return contrast(choice.qrels, choice.other, list(choice.runs), measures, options)

@@ -19,8 +19,9 @@ import polars as pl
 from citebed.collection import Collection, open_collection
 from citebed.collection.progress import SILENT, Progress
 from citebed.errors import UnknownName
-from citebed.evaluation.contrasts.contrast import CONTRASTED, contrast
-from citebed.evaluation.scoring.comparison import Comparison, Design, compare
+from citebed.evaluation.contrasts.contrast import contrast
+from citebed.evaluation.options import CONTRASTED, Design
+from citebed.evaluation.scoring.comparison import Comparison, compare
 from citebed.evaluation.scoring.evaluation import evaluate
 from citebed.frames import FlatRow
 from citebed.report.tables import DAGGER, Table, text_table

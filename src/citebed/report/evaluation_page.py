@@ -82,7 +82,7 @@ def evaluation_page(study: Study, front: Front) -> str:
         ),
         "level": f"{resampling.level:.0%}",
         "seed": resampling.seed,
-        "drawn": "queries" if resampling.clusters is None else "whole clusters of queries",
+        "drawn": "queries" if resampling.cluster is None else "whole clusters of queries",
         "plots": _interval_plots(study),
         "query_data": None,
     }

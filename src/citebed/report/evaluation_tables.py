@@ -27,7 +27,8 @@ from citebed.report.tables import (
 from citebed.wording import count
 
 if TYPE_CHECKING:  # only comparisons need these at run time
-    from citebed.evaluation.scoring.comparison import Comparison, Design
+    from citebed.evaluation.options import Design
+    from citebed.evaluation.scoring.comparison import Comparison
 
 
 def scores_table(evaluation: Evaluation, summaries: Sequence[Sequence[Summary]]) -> Table:

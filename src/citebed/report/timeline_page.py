@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from citebed.evaluation.scoring.comparison import Design
+from citebed.evaluation.options import Design
 from citebed.report.evaluation_tables import comparison_table
 from citebed.report.page import PageFigure, make_page_figure, render
 from citebed.report.tables import Table, build_table

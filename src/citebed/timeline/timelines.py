@@ -14,12 +14,13 @@ import polars as pl
 
 from citebed.errors import CitebedError
 from citebed.evaluation.measures.base import Measure
+from citebed.evaluation.options import Design, Resampling
 from citebed.evaluation.scoring.evaluation import check_queries
-from citebed.evaluation.scoring.run_scores import Resampling
 from citebed.frames import TableResult
-from citebed.runs.assessors import OFFICIAL
+from citebed.options import takes_options
 from citebed.runs.times import parse_time
-from citebed.timeline.scoring.slice_measures import DEFAULT_MEASURES, slice_measures
+from citebed.timeline.options import TimelineOptions
+from citebed.timeline.scoring.slice_measures import slice_measures
 from citebed.timeline.scoring.stream_scores import (
     StreamScores,
     check_units,
@@ -92,7 +93,6 @@ class Timeline(TableResult):
 
         ``test`` and ``correction`` are those of `Design`. ``units`` defaults to the timeline's.
         """
-        from citebed.evaluation.scoring.comparison import Design
         from citebed.timeline.scoring.comparison import compare_streams
 
         design = Design(baseline=baseline, test=test, correction=correction, alpha=self.alpha)
@@ -197,76 +197,59 @@ def _stacked(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(tables, how="diagonal")
 
 
-def timeline(  # noqa: PLR0913 (a notebook completes and checks them by name)
-    judgements: Any,
-    runs: Any,
-    *,
-    slices: str | None = None,
-    weight: str | Sequence[str] = "uniform",
-    measures: str | Measure | Sequence[str | Measure] = DEFAULT_MEASURES,
-    start: str | None = None,
-    end: str | None = None,
-    times: Any = None,
-    utc: bool = False,
-    assessors: str = OFFICIAL,
-    rel: int = 1,
-    graded: bool | None = None,
-    threshold: float | None = None,
-    teams: bool | str | Path | Mapping[str, str] = False,
-    seed: int = 0,
-    level: float = 0.95,
-    samples: int | None = None,
-    alpha: float = 0.05,
-    units: str | None = "queries",
-    focus: str | None = None,
+@takes_options(TimelineOptions)
+def timeline(
+    judgements: Any, runs: Any, *, options: TimelineOptions | None = None, **changes: Any
 ) -> Timeline:
     """Score runs over a stream slice by slice: how good are they, and do they stay good?
 
     Judgements and runs are files (TREC's, KBA's, Parquet), tables, or what ``evaluate`` takes;
-    ``runs`` is one run, a list, or a dict by name. ``slices`` is a length such as ``7d`` or another
-    slicing (`parse_slicing`) from ``start`` to ``end``; by default citebed chooses a length that
-    fits. ``weight`` is uniform, burst or recency:30d, or several of them. Document ids start with
-    an epoch second; otherwise pass ``times``: a file, a table of ``doc_id`` and ``time``, or an
-    open collection. Documents with grade ``rel`` or higher are relevant. Only measures with gains
-    distinguish higher grades; with ``graded=True`` all measures do, with ``False`` none.
-    ``teams`` keeps the best run of each team, by the first measure over the whole stream, and
-    drops teams whose best run scores 0. Teams are named in KBA runs, or pass a mapping or file
-    from run to team; ``slices`` is then ``all`` by default. Intervals and tests resample
-    ``units``: ``queries``, ``both`` queries and slices, or None. ``focus`` is a query to show in
-    figures. The other parameters are those of ``citebed timeline``.
+    ``runs`` is one run, a list, or a dict by name. Options are given as `TimelineOptions`, or one
+    by one by their names.
     """
-    known = times_of(times, utc=utc)
+    options = replace(options or TimelineOptions(), **changes)
+    utc, rel = options.utc, options.rel
+    known = times_of(options.times, utc=utc)
     with opened_runs(runs) as opened:
-        qrels = timed_qrels(*judged_table(judgements), known, QrelsOptions(assessors, rel))
-        ends = (None if text is None else parse_time(text, utc=True) for text in (start, end))
+        qrels = timed_qrels(*judged_table(judgements), known, QrelsOptions(options.assessors, rel))
+        texts = (options.start, options.end)
+        ends = (None if text is None else parse_time(text, utc=True) for text in texts)
         over = qrels.range(*ends)
-        usual = "all" if teams else usual_slicing(over)
-        pairs = topic_slices(qrels, parse_slicing(slices or usual, over, seed=seed, utc=utc))
+        usual = "all" if options.teams else usual_slicing(over)
+        slices = parse_slicing(options.slices or usual, over, seed=options.seed, utc=utc)
+        pairs = topic_slices(qrels, slices)
         # Check all arguments before a long run is read.
+        weight = options.weight
         weights = tuple(dict.fromkeys([weight] if isinstance(weight, str) else weight))
         for each in weights:
             weights_of(each, pairs)
-        if focus is not None:
-            pairs.query_number(focus)
-        if units is not None:
-            check_units(units)
-        chosen = slice_measures(measures)
+        if options.focus is not None:
+            pairs.query_number(options.focus)
+        if options.units is not None:
+            check_units(options.units)
+        chosen = slice_measures(options.measures)
 
         def score(run: RunSource, pairs: TopicSlices, under: Sequence[Measure]) -> StreamScores:
-            return score_stream(run.long or run.read(), pairs, under, known, threshold, graded)
+            read = run.long or run.read()
+            return score_stream(read, pairs, under, known, options.threshold, options.graded)
 
-        if not teams:
+        if not options.teams:
             scored = tuple(score(run, pairs, chosen) for run in opened)
             best = None
         else:
             batch = topic_slices(qrels, parse_slicing("all", over))
-            of_run, best = _best_of_teams(opened, teams, lambda run: score(run, batch, chosen[:1]))
+            of_run, best = _best_of_teams(
+                opened, options.teams, lambda run: score(run, batch, chosen[:1])
+            )
             sources = {run.name: run for run in opened}
             scored = tuple(
                 replace(score(sources[run], pairs, chosen), team=team)
                 for run, team in of_run.items()
             )
-    return Timeline(scored, weights, level, samples, seed, alpha, focus, graded, best, units)
+    return Timeline(
+        scored, weights, options.level, options.samples, options.seed, options.alpha, options.focus,
+        options.graded, best, options.units,
+    )  # fmt: skip
 
 
 # --- the best run of each team, as in the tables of Dietz, Dalton & Balog (2013) ---------------
@@ -311,10 +294,9 @@ def _best_of_teams(
     """
     of_run: dict[str, str] = {}
     if not isinstance(teams, bool):
-        from citebed.evaluation.contrasts.pool import assign_teams, read_teams
+        from citebed.evaluation.contrasts.pool import assign_teams
 
-        known = teams if isinstance(teams, Mapping) else read_teams(teams)
-        of_run = assign_teams([run.name for run in runs], known)
+        of_run = assign_teams([run.name for run in runs], teams)
     batch = [score(run) for run in runs]
     for scores in batch:
         of_run.setdefault(scores.run, scores.team)

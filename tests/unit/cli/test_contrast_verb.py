@@ -13,8 +13,9 @@ import typer
 from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
-from citebed.cli import contrasting
-from citebed.cli.pairs import in_two_words
+from citebed.cli import contrast
+from citebed.cli.app import split_pairs
+from citebed.cli.options import command
 from citebed.errors import CitebedError
 
 Invoke = Callable[..., tuple[int, str, str]]
@@ -39,11 +40,11 @@ def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
     write_run(Path("one.run"), {"q1": "acb", "q2": "y"})
     write_run(Path("two.run"), {"q1": "cab", "q2": "nx"})
     app = typer.Typer()
-    app.command("contrast")(contrasting.contrast)
-    app.command("pool-bias")(contrasting.pool_bias)
+    app.command("contrast")(command(contrast.contrast))
+    app.command("pool-bias")(command(contrast.pool_bias))
 
     def run(*words: str) -> tuple[int, str, str]:
-        result = CliRunner().invoke(app, in_two_words(words))
+        result = CliRunner().invoke(app, split_pairs(words))
         if isinstance(result.exception, CitebedError):
             return 1, result.stdout, str(result.exception)
         if result.exception is not None and not isinstance(result.exception, SystemExit):

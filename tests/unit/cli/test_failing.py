@@ -18,8 +18,8 @@ def fail_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr("citebed.cli.collect._list_collections", fail)
-    return main(["fetch"])
+    monkeypatch.setattr("citebed.cli.collection.print_json", fail)
+    return main(["fetch", "--json"])
 
 
 @pytest.mark.parametrize(

@@ -291,7 +291,7 @@ LONG = "".join(
     for n in range(sized(12, 40))
 )
 FILTER = "filter s.jsonl -t t.jsonl --checkpoint-every 0 --skipped o/list -o o/OUT"
-MODULES = ("citebed.cli.filtering", "citebed.timeline.filters.runner", "citebed.timeline.filters")
+MODULES = ("citebed.cli.filter", "citebed.timeline.filters.runner", "citebed.timeline.filters")
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citebed.cli.app import main
-from citebed.cli.pairs import in_two_words
+from citebed.cli.app import main, split_pairs
 from citebed.errors import CitebedError
 
 
@@ -26,13 +25,13 @@ from citebed.errors import CitebedError
     ],
 )
 def test_both_ways_of_writing(typed: str, meant: str) -> None:
-    assert in_two_words(typed.split()) == meant.split()
+    assert split_pairs(typed.split()) == meant.split()
 
 
 @pytest.mark.parametrize("words", ["--pair a", "--pair a --plots p"])
 def test_one_run_is_no_pair(words: str) -> None:
     with pytest.raises(CitebedError, match="--pair takes two runs"):
-        in_two_words(words.split())
+        split_pairs(words.split())
 
 
 @pytest.mark.parametrize("verb", ["contrast", "timeline"])

@@ -12,7 +12,8 @@ import typer
 from lxml import html
 from typer.testing import CliRunner
 
-from citebed.cli import reporting
+from citebed.cli.evaluation import report
+from citebed.cli.options import command
 from citebed.collection import ImportOptions, import_sources
 from citebed.errors import CitebedError
 
@@ -28,7 +29,7 @@ def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
     Path("one.run").write_text("q1 Q0 b 1 2 t\nq1 Q0 a 2 1 t\nq2 Q0 c 1 2 t\n")
     Path("two.run").write_text("q1 Q0 a 1 2 t\nq2 Q0 d 1 2 t\nq2 Q0 c 2 1 t\n")
     app = typer.Typer()
-    app.command("report")(reporting.report)
+    app.command("report")(command(report))
 
     def run(*words: str) -> tuple[int, str, str]:
         result = CliRunner().invoke(app, [*words, *QUICK])
@@ -65,8 +66,8 @@ def test_the_command_is_there_with_names_of_files_only(invoke: Invoke, tmp_path:
     invoke(*words, "-m", "RR", "--baseline", "two", "--correct", "holm", "-o", "x.html")
     assert str(tmp_path) not in Path("x.html").read_text("utf-8")
     assert page("x.html").findtext(".//pre/code") == (
-        "citebed report j.qrels one.run two.run --output x.html --measure RR --baseline two "
-        "--correct holm --samples 100"
+        "citebed report j.qrels one.run two.run --output x.html --baseline two --correct holm "
+        "--samples 100 --measure RR"
     )
 
 

@@ -293,13 +293,6 @@ def test_recommend_for_programs(run: Run) -> None:
     assert rows(run("recommend", "c", "salt", "--json", "-k", "1000000")[1])[0]["doc_id"] == "sea"
 
 
-def test_what_the_least_probability_was_called_works_with_a_note(run: Run) -> None:
-    now = run("recommend", "c", "Oaks in forests", "--json", "--min-probability", "0")
-    former = run("recommend", "c", "Oaks in forests", "--json", "--least", "0")
-    assert former[:2] == now[:2]
-    assert former[2] == f"note: --least is now --min-probability\n{now[2]}"
-
-
 def test_recommend_as_bibtex(run: Run) -> None:
     code, out, _ = run("recommend", "c", "forests", "--bibtex")
     assert code == 0

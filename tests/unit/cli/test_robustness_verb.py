@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 import citebed
 from citebed.cli import robustness
+from citebed.cli.options import command
 from citebed.errors import CitebedError
 
 Invoke = Callable[..., tuple[int, str, str]]
@@ -28,7 +29,7 @@ def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
     """Run the verb in an empty folder; gives code, output, errors."""
     monkeypatch.chdir(tmp_path)
     app = typer.Typer()
-    app.command("robustness")(robustness.robustness)
+    app.command("robustness")(command(robustness.robustness))
 
     def run(*words: str) -> tuple[int, str, str]:
         result = CliRunner().invoke(app, list(words))

@@ -231,22 +231,16 @@ def test_times_from_a_collection(run: Run) -> None:
         (["t.qrels", "t.qrels"], "instead of a run"),
         (["t.qrels", "gone.run"], "gone.run"),
         (["t.qrels", "empty.run"], "the file is empty"),
-        (["t.qrels", "me.run", "--official", "--from", "2011-10-07"], "Remove --from, or"),
-        (["t.qrels", "me.run", "--official", "-m", "AP", "-s"], "Remove --measure, --per-slice"),
+        (["t.qrels", "me.run", "--official"], "use 'citebed timeline official'"),
         (["t.qrels", "me.run", "--official", "-s", "--plots", "p"], "Remove --per-slice."),
-        (["t.qrels", "me.run", "--official", "--teams"], "Remove --teams"),
         (["t.qrels", "me.run", "--teams"], "the run 'me' does not name its team"),
         (["t.qrels", "me.run", "--teams-file", "bounds"], "has no team"),
         (["t.qrels", "me.run", "--alpha", "2"], "--alpha"),
-        (["t.qrels", "me.run", "--threshold", "nan"], "--threshold: nan is not a number"),
+        (["t.qrels", "me.run", "--threshold", "nan"], "'--threshold': nan is not a number"),
         (["t.qrels", "me.run", "--trend", "-s", "--json"], "Remove --per-query, --per-slice"),
         (["t.qrels", "me.run", "--slice", "200000mo"], "slices of 200000mo are longer than"),
         (["t.qrels", "me.run", "--report", "x.html", "--plots", "x.html"], "cannot be both"),
         (["far.qrels", "me.run", "--slice", "all"], "no epoch second in the id '999999999999-e'"),
-        (
-            ["t.qrels", "me.run", "--all-cutoffs"],
-            "--all-cutoffs: works only with the official scoring",
-        ),
         (
             ["t.qrels", "me.run", "--slice", "cuts", "--to", "2011-10-20"],
             "Leave out --from and --to",
@@ -403,19 +397,6 @@ def test_official_scores_of_tables_with_other_names_and_types(run: Run, times: l
         table.write_parquet("q.parquet")
         code, _, err = run("official", "q.parquet", "plain.run", *times)
         assert code == 0, err
-
-
-@pytest.mark.parametrize(
-    "words", [["--json", "-q"], ["--all-cutoffs", "--cutoff-step", "500", "--unjudged-negative"]]
-)
-def test_the_option_of_before_still_works_and_says_what_it_is_now(
-    run: Run, words: list[str]
-) -> None:
-    code, out, err = run("official", "kba.txt", "me.run", *words)
-    assert run("kba.txt", "me.run", "--official", *words) == (
-        code, out, f"note: 'timeline --official' is now 'timeline official'\n{err}"
-    )  # fmt: skip
-    assert code == 0
 
 
 def test_judgements_in_a_file_called_as_the_verb_are_named_by_their_place(run: Run) -> None:

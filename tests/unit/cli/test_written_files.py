@@ -59,8 +59,8 @@ VERBS = (
     Verb("robustness -R 2 -D 4 --theta 0,1 --rankings 2 --measures AP --plot OUT", "out.svg"),
 )
 MODULES = (
-    "citebed.cli.collect", "citebed.cli.retrieve", "citebed.cli.fusing",
-    "citebed.cli.qrels.judgement_sets", "citebed.cli.reporting", "citebed.collection.exporting",
+    "citebed.cli.collection", "citebed.cli.search", "citebed.cli.fusion",
+    "citebed.cli.judgements", "citebed.cli.evaluation", "citebed.collection.exporting",
     "citebed.runs.writer", "citebed.report.collection_figure",
     "citebed.report.contrast_page", "citebed.report.evaluation_page",
 )  # fmt: skip

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import citebed
 from citebed.distributed.engine import Engine
 from citebed.errors import CitebedError
+from citebed.evaluation.options import Settings
 from citebed.evaluation.scoring.evaluation import Evaluation
-from citebed.evaluation.scoring.run_scores import Settings
 from citebed.runs import file_ranges
 
 MEASURES = ("nDCG@10", "AP", "R@5", "RR", "Bpref", "Judged@10", "infAP", "GMAP", "P@3", "NumRet")

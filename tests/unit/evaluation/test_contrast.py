@@ -16,10 +16,9 @@ from tests.reference import contrast as slow
 from citebed.collection import ImportOptions, import_sources, load_profile, open_collection
 from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.changes import count_outcomes
-from citebed.evaluation.contrasts.contrast import Contrast, ContrastOptions, contrast
+from citebed.evaluation.contrasts.contrast import Contrast, contrast
 from citebed.evaluation.contrasts.sets import align
-from citebed.evaluation.scoring.comparison import Design
-from citebed.evaluation.scoring.run_scores import Resampling
+from citebed.evaluation.options import ContrastOptions, Design, Resampling
 from citebed.runs.reader import as_qrels
 from citebed.runs.tables import Qrels
 
@@ -297,7 +296,7 @@ def test_a_shift_is_how_much_a_lead_grows_from_one_set_to_the_other() -> None:
 
 def test_queries_of_one_cluster_count_together() -> None:
     clusters = {query: str(at // 4) for at, query in enumerate(QUERIES)}
-    options = ContrastOptions(design=Design(test="sign"), resampling=Resampling(clusters=clusters))
+    options = ContrastOptions(design=Design(test="sign"), resampling=Resampling(cluster=clusters))
     found = contrast(tops("a" * 8), tops("a" * 8), two_runs(), ["P@1"], options)
     # Of two clusters' four sign flips, two are as extreme as what was seen.
     assert found.conclusions[0].before_p == pytest.approx(0.5)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.unit.evaluation.test_contrast import ranking
 
-from citebed.evaluation.contrasts.contrast import ContrastOptions, contrast
-from citebed.evaluation.scoring.comparison import Design
+from citebed.evaluation.contrasts.contrast import contrast
+from citebed.evaluation.options import ContrastOptions, Design
 
 J1 = {"q1": {"a": 1}, "q2": {"x": 1}}
 J12 = {"q1": {"a": 1, "b": 1}, "q2": {"x": 1, "y": 1}}

@@ -12,15 +12,14 @@ from tests.reference import contrast as slow
 
 from citebed.errors import CitebedError, FormatError
 from citebed.evaluation.contrasts.pool import (
-    PoolBiasOptions,
+    assign_teams,
     count_unpooled,
-    read_teams,
     top_documents,
     unique_judgements,
     worst_case_qrels,
 )
 from citebed.evaluation.contrasts.pool_bias import pool_bias
-from citebed.evaluation.scoring.comparison import Design
+from citebed.evaluation.options import Design, PoolBiasOptions
 from citebed.runs.ranking import Ranked, rank
 from citebed.runs.reader import as_qrels, as_run
 from citebed.runs.tables import Qrels, Run
@@ -265,7 +264,7 @@ def test_counts_are_refused() -> None:
 def test_teams_are_read_from_lines(tmp_path: Path) -> None:
     path = tmp_path / "teams.txt"
     path.write_text("# run team\nbm25 us\n\nkl\tthem\nbm25 us\n")
-    assert read_teams(path) == {"bm25": "us", "kl": "them"}
+    assert assign_teams(["bm25", "kl"], path) == {"bm25": "us", "kl": "them"}
 
 
 @pytest.mark.parametrize(
@@ -276,4 +275,4 @@ def test_teams_that_cannot_be_read_are_located(tmp_path: Path, text: str, messag
     path = tmp_path / "teams.txt"
     path.write_text(text)
     with pytest.raises(FormatError, match=message):
-        read_teams(path)
+        assign_teams(["bm25"], path)

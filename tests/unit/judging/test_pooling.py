@@ -6,14 +6,14 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference import pooling as slow
 
-from citebed.cli.campaign.options import Method
+from citebed.cli.campaign.options import METHOD
 from citebed.errors import CitebedError, UnknownName
 from citebed.grammar import SpecError
 from citebed.judging.assignments import shuffle_for_judge
@@ -357,8 +357,7 @@ def test_every_method_explains_itself(method: type[Any]) -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_every_method_is_in_the_help_and_on_the_page(example: str) -> None:
-    _, option = get_args(Method)
-    assert example in option.help
+    assert example in METHOD
     assert f"| `{example}` |" in JUDGING.read_text("utf-8")
 
 

@@ -11,8 +11,9 @@ from lxml import etree
 
 from citebed.errors import CitebedError
 from citebed.evaluation.measures.names import measures
+from citebed.evaluation.options import Resampling
 from citebed.evaluation.scoring.evaluation import evaluate
-from citebed.evaluation.scoring.run_scores import Resampling, summarise
+from citebed.evaluation.scoring.run_scores import summarise
 from citebed.report.evaluation_figures import (
     Mean,
     differences_svg,

@@ -17,9 +17,8 @@ from lxml import etree, html
 
 from citebed.errors import CitebedError
 from citebed.evaluation.measures.names import measures
-from citebed.evaluation.scoring.comparison import Design
-from citebed.evaluation.scoring.run_scores import Resampling, Settings
-from citebed.evaluation.scoring.study import Plan, Study, study
+from citebed.evaluation.options import Design, Plan, Resampling, Settings
+from citebed.evaluation.scoring.study import Study, study
 from citebed.report.evaluation_page import Front, evaluation_page, query_data
 from citebed.report.page import environment, inline_svg, make_page_figure
 from citebed.runs.reader import as_qrels, as_run

@@ -11,6 +11,7 @@ import typer
 from lxml import html
 from typer.testing import CliRunner
 
+from citebed.cli.options import command
 from citebed.cli.timeline import timeline
 from citebed.errors import CitebedError
 
@@ -32,7 +33,7 @@ def write(folder: Path) -> list[str]:
 
 def call(*words: str) -> Any:
     app = typer.Typer()
-    app.command("timeline")(timeline.timeline)
+    app.command("timeline")(command(timeline))
     usual = [] if "--slice" in words else ["--slice", "7d"]
     return CliRunner().invoke(app, [*words, *usual, "-m", "AP", "--samples", "100"])
 

@@ -2,7 +2,37 @@
 
 from __future__ import annotations
 
-from citebed.cli.campaign import asking, desk, results  # noqa: F401 - registers their commands
-from citebed.cli.campaign.options import campaign
+from citebed.cli.campaign import mails, pools, results
+from citebed.cli.options import command_group
 
-__all__ = ["campaign"]
+campaign = command_group(
+    "Build a test collection with the authors of its papers, in two phases.",
+    new=mails.new,
+    settings=mails.settings,
+    papers=mails.papers,
+    invite=mails.invite,
+    remind=mails.remind,
+    returns=mails.returns,
+    organiser=mails.organiser,
+    organisers=mails.organisers,
+    questions=pools.questions,
+    suggest=pools.suggest,
+    reformulate=pools.reformulate,
+    exclude=pools.exclude,
+    close=pools.close,
+    search=pools.search,
+    unmark=pools.unmark,
+    pool=pools.pool,
+    second=pools.second,
+    agreement=results.agreement,
+    disagreements=results.disagreements,
+    status=results.status,
+    problems=results.problems,
+    exclusions=results.exclusions,
+    tables=results.tables,
+    export=results.export,
+    backup=results.backup,
+    restore=results.restore,
+    simulate=results.simulate,
+)
+"""All commands in the order of the work."""

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.campaign.options import (
-    AsLatex,
-    Database,
-    Folder,
-    Method,
-    campaign,
-    open_folder,
-    print_table,
-)
-from citebed.cli.output import AsCsv, AsJson, print_rows, say, style_of
+from citebed.cli.campaign.options import METHOD, Database, Folder, open_folder, print_table
+from citebed.cli.options import RowOptions
+from citebed.cli.output import print_rows, say
 from citebed.errors import UnknownName
+from citebed.options import option
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
@@ -26,8 +21,7 @@ if TYPE_CHECKING:
     from citebed.judging.store.campaign_store import Transaction
 
 
-@campaign.command()
-def agreement(folder: Folder, as_json: AsJson = False, as_csv: AsCsv = False) -> None:
+def agreement(folder: Folder, output: RowOptions) -> None:
     """Measure agreement on papers judged twice: raw, Cohen's kappa, Krippendorff's alpha.
 
     Example: citebed campaign agreement cr26
@@ -35,29 +29,27 @@ def agreement(folder: Folder, as_json: AsJson = False, as_csv: AsCsv = False) ->
     nothing = (
         "no paper has two judgements yet. Assign a second assessor with 'citebed campaign second'"
     )
-    _print_or_say(open_folder(folder).agreement, nothing, as_json, as_csv)
+    _print_or_say(open_folder(folder).agreement, nothing, output.style)
 
 
-def _print_or_say(table: pl.DataFrame, nothing: str, as_json: bool, as_csv: bool) -> None:
+def _print_or_say(table: pl.DataFrame, nothing: str, style: str) -> None:
     """Print a table, or the reason why it is empty."""
     if table.is_empty():
         say(nothing)
-    if not table.is_empty() or as_json or as_csv:
-        print_table(table, as_json, as_csv)
+    if not table.is_empty() or style != "table":
+        print_table(table, style)
 
 
-@campaign.command()
-def disagreements(folder: Folder, as_json: AsJson = False, as_csv: AsCsv = False) -> None:
+def disagreements(folder: Folder, output: RowOptions) -> None:
     """List papers on which assessors disagree, with every judgement.
 
     Example: citebed campaign disagreements cr26
     """
     nothing = "no paper has different judgements from two assessors"
-    _print_or_say(open_folder(folder).disagreements, nothing, as_json, as_csv)
+    _print_or_say(open_folder(folder).disagreements, nothing, output.style)
 
 
-@campaign.command()
-def status(folder: Folder, as_json: AsJson = False, as_csv: AsCsv = False) -> None:
+def status(folder: Folder, output: RowOptions) -> None:
     """Show the state of every form (in outbox, sent, opened, begun, finished) and the open tasks.
 
     A mail is "sent" only if citebed gave it to a mail server. A mail that was written to the outbox
@@ -69,7 +61,7 @@ def status(folder: Folder, as_json: AsJson = False, as_csv: AsCsv = False) -> No
     from citebed.report.campaign import campaign_counts
 
     opened = open_folder(folder)
-    print_table(opened.status(), as_json, as_csv)
+    print_table(opened.status(), output.style)
     with opened.reading() as tx:
         say(campaign_counts(tx))
         if waiting := mails_in_outbox(tx):
@@ -87,17 +79,15 @@ def note_what_closing_does(tx: Transaction) -> None:
             "will be excluded when 'citebed campaign close' closes phase one")  # fmt: skip
 
 
-@campaign.command()
 def problems(
     folder: Folder,
+    output: RowOptions,
     settle: Annotated[
         list[str] | None,
         typer.Option(
             help="Mark as settled: a problem's number, or a file for all its problems (repeatable)."
         ),
     ] = None,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
 ) -> None:
     """List unreadable answers in returned forms, with line numbers.
 
@@ -107,76 +97,70 @@ def problems(
     if settle:
         wanted = (int(each) if each.isascii() and each.isdigit() else each for each in settle)
         say(f"settled {count(opened.settle(*wanted), 'problem')}")
-    print_table(opened.problems, as_json, as_csv)
+    print_table(opened.problems, output.style)
 
 
-@campaign.command()
-def exclusions(folder: Folder, as_json: AsJson = False, as_csv: AsCsv = False) -> None:
+def exclusions(folder: Folder, output: RowOptions) -> None:
     """List excluded questions, the reasons, and whether an exclusion was undone.
 
     Example: citebed campaign exclusions cr26
     """
-    print_table(open_folder(folder).exclusions, as_json, as_csv)
+    print_table(open_folder(folder).exclusions, output.style)
 
 
-@campaign.command()
-def tables(
-    folder: Folder,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Table: returns, reformulations, comparison, sources or cranfield (repeatable)."
-        ),
-    ] = None,
-    latex: AsLatex = False,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class TableChoice(RowOptions):
+    """Which tables to print, and how."""
+
+    only: tuple[str, ...] = option(
+        (),
+        "Table: returns, reformulations, comparison, sources or cranfield (of a simulation also "
+        "expected and drawn; repeatable).",
+    )
+    latex: bool = option(False, "Print LaTeX.")
+
+    @property
+    def format(self) -> str | None:
+        """The format beside JSON and CSV."""
+        return "latex" if self.latex else None
+
+    def print(self, tables: dict[str, pl.DataFrame], *, simulated: bool) -> None:
+        """Print some or all tables, each under its title."""
+        from citebed.report.campaign import TITLES
+        from citebed.report.tables import frame_table
+
+        def cell(value: Any) -> str:
+            if isinstance(value, float):
+                return f"{value:,.2f}"
+            return f"{value:,}" if isinstance(value, int) else str(value)
+
+        names, style = self.only or tuple(tables), self.style
+        for name in names:
+            if name not in tables:
+                raise UnknownName("table", name, tables)
+        if style in ("json", "csv"):
+            rows = [{"table": name, **row} for name in names for row in tables[name].to_dicts()]
+            print_rows(rows, style)
+            return
+        for name in names:
+            table = tables[name].drop("simulated", strict=False)  # the title already says it
+            mark = "% " if style == "latex" else ""
+            label = " (SIMULATED)" if simulated else ""
+            typer.echo(f"{mark}{TITLES.get(name, name)}{label}")
+            typer.echo(frame_table(table, cell).written(style))
+
+
+def tables(folder: Folder, options: TableChoice) -> None:
     """Print the tables of the paper: returns, reformulations, collections, documents by source.
 
     Example: citebed campaign tables cr26 --latex
     """
     opened = open_folder(folder)
-    print_tables(opened.tables(), only, style_of("latex" if latex else None, as_json, as_csv),
-                 simulated=opened.simulated)  # fmt: skip
+    options.print(opened.tables(), simulated=opened.simulated)
     with opened.reading() as tx:
         note_what_closing_does(tx)
 
 
-def print_tables(
-    tables: dict[str, pl.DataFrame], only: list[str] | None, style: str, *, simulated: bool
-) -> None:
-    """Print some or all tables, each under its title."""
-    from citebed.report.campaign import TITLES
-    from citebed.report.tables import frame_table
-
-    names = only or list(tables)
-    for name in names:
-        if name not in tables:
-            raise UnknownName("table", name, tables)
-    if style in ("json", "csv"):
-        print_rows([{"table": name, **row} for name in names for row in tables[name].to_dicts()],
-                   style)  # fmt: skip
-        return
-    for name in names:
-        table = tables[name].drop("simulated", strict=False)  # the title already says it
-        mark = "% " if style == "latex" else ""
-        label = " (SIMULATED)" if simulated else ""
-        typer.echo(f"{mark}{TITLES.get(name, name)}{label}")
-        typer.echo(frame_table(table, _figure).written(style))
-
-
-def _figure(value: Any) -> str:
-    return (
-        f"{value:,.2f}"
-        if isinstance(value, float)
-        else f"{value:,}"
-        if isinstance(value, int)
-        else str(value)
-    )
-
-
-@campaign.command()
 def export(
     folder: Folder,
     output: Annotated[Path, typer.Option("-o", "--output", help="Output folder.")],
@@ -219,7 +203,6 @@ def export(
             "empty")  # fmt: skip
 
 
-@campaign.command()
 def backup(
     folder: Folder, file: Annotated[Path, typer.Argument(help="Backup file (.jsonl or .jsonl.gz).")]
 ) -> None:
@@ -232,7 +215,6 @@ def backup(
     typer.echo(f"wrote {printable(file)}: {judged}, {count(sum(rows.values()), 'row')} in all")
 
 
-@campaign.command()
 def restore(
     folder: Folder,
     file: Annotated[Path, typer.Argument(help="A backup.")],
@@ -252,70 +234,47 @@ def restore(
             f"e.g. {printable(missing[0])}. Is this the collection that was judged?")  # fmt: skip
 
 
-@campaign.command()
+@dataclass(frozen=True, kw_only=True)
+class SimulateCommand:
+    """The options of a simulated campaign."""
+
+    pool: int = option(15, "Documents per query in phase two.", min=1)
+    judges: int = option(60, "Number of invited authors.", min=1)
+    seed: int = option(0, "Random seed; the same seed repeats the same campaign.")
+    response: float = option(
+        85 / 500, "Probability that an invited author answers phase one.", show_default="85 of 500"
+    )
+    response_two: float = option(
+        44 / 74, "Probability that an invited author answers phase two.", show_default="44 of 74"
+    )
+    noise: float = option(0.05, "Probability that a simulated judgement is flipped.")
+    laziness: float = option(0.1, "Probability that an item at the end of a list stays unanswered.")
+    cited: float = option(
+        4.82 / 11.39,
+        "Share of the relevant documents that a paper cites.",
+        show_default="4.82 of 11.39",
+    )
+    irrelevant: int = option(3, "Number of other documents that a paper cites.", min=0)
+    effort: int = option(
+        20, "Results per query that the organiser checks by hand, over several searches.", min=0
+    )
+    skill: float = option(0.8, "Probability that the organiser judges a result correctly.")
+    systems: tuple[str, ...] = option(
+        (), "Run file or model (repeatable; default: the paper's three models).", "--system"
+    )
+    method: str = option("rounds", METHOD)
+
+
 def simulate(
     collection: Annotated[Path, typer.Argument(help="Collection with judgements.")],
-    pool: Annotated[int, typer.Option(min=1, help="Documents per query in phase two.")] = 15,
-    judges: Annotated[int, typer.Option(min=1, help="Number of invited authors.")] = 60,
-    seed: Annotated[
-        int, typer.Option(help="Random seed; the same seed repeats the same campaign.")
-    ] = 0,
+    options: SimulateCommand,
+    tables: TableChoice,
     queries: Annotated[
         str | None, typer.Option(help="Query set (default: the first with judgements).")
     ] = None,
-    response: Annotated[
-        float,
-        typer.Option(
-            help="Probability that an invited author answers phase one.", show_default="85 of 500"
-        ),
-    ] = 85 / 500,
-    response_two: Annotated[
-        float,
-        typer.Option(
-            help="Probability that an invited author answers phase two.", show_default="44 of 74"
-        ),
-    ] = 44 / 74,
-    noise: Annotated[
-        float, typer.Option(help="Probability that a simulated judgement is flipped.")
-    ] = 0.05,
-    laziness: Annotated[
-        float, typer.Option(help="Probability that an item at the end of a list stays unanswered.")
-    ] = 0.1,
-    cited: Annotated[
-        float,
-        typer.Option(
-            help="Share of the relevant documents that a paper cites.",
-            show_default="4.82 of 11.39",
-        ),
-    ] = 4.82 / 11.39,
-    irrelevant: Annotated[
-        int, typer.Option(min=0, help="Number of other documents that a paper cites.")
-    ] = 3,
-    effort: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            help="Results per query that the organiser checks by hand, over several searches.",
-        ),
-    ] = 20,
-    skill: Annotated[
-        float, typer.Option(help="Probability that the organiser judges a result correctly.")
-    ] = 0.8,
-    system: Annotated[
-        list[str] | None,
-        typer.Option(help="Run file or model (repeatable; default: the paper's three models)."),
-    ] = None,
-    method: Method = "rounds",
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Keep the campaign in this new folder.")
     ] = None,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(help="Table: expected, drawn, or one of 'campaign tables' (repeatable)."),
-    ] = None,
-    latex: AsLatex = False,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
 ) -> None:
     """Simulate a whole campaign on a judged collection, to plan a real one.
 
@@ -327,17 +286,11 @@ def simulate(
     Example: citebed campaign simulate cranfield/ --pool 15 --judges 60 --seed 7
     """
     from citebed.judging import SimulationOptions
-    from citebed.judging import simulate as play
+    from citebed.judging import simulate as run_simulation
 
-    style = style_of("latex" if latex else None, as_json, as_csv)
-    shares = {"response": response, "response_two": response_two, "noise": noise}
-    shares |= {"laziness": laziness, "cited": cited, "skill": skill}
-    options = SimulationOptions(
-        pool=pool, judges=judges, seed=seed, irrelevant=irrelevant, effort=effort,
-        systems=tuple(system or ()), method=method, **shares,
-    )  # fmt: skip
-    played = play(collection, queries, options, folder=output)
-    print_tables(played.tables, only, style, simulated=True)
+    tables.style  # noqa: B018 - an error if several formats were given
+    played = run_simulation(collection, queries, SimulationOptions(**vars(options)), folder=output)
+    tables.print(played.tables, simulated=True)
     say(f"SIMULATED with the query set '{played.query_set}': citebed asked no author and sent no "
         "mail.")  # fmt: skip
     if played.queries.height < 30:

@@ -12,9 +12,10 @@ from typing import Literal
 import numpy as np
 
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.scoring.comparison import Comparison, Design, compare_scores
+from citebed.evaluation.options import Design, Resampling
+from citebed.evaluation.scoring.comparison import Comparison, compare_scores
 from citebed.evaluation.scoring.evaluation import Evaluation
-from citebed.evaluation.scoring.run_scores import Resampling, RunScores
+from citebed.evaluation.scoring.run_scores import RunScores
 from citebed.evaluation.statistics import kendall_tau, pearson, spearman, tau_ap
 from citebed.frames import FlatRow
 from citebed.runs.tables import Floats

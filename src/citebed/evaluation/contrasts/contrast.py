@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -31,32 +31,13 @@ from citebed.evaluation.contrasts.changes import (
 from citebed.evaluation.contrasts.sets import Sets, align, relevant_counts
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.names import measures as parse_measures
-from citebed.evaluation.scoring.comparison import Design
+from citebed.evaluation.options import CONTRASTED, ContrastOptions, Resampling
 from citebed.evaluation.scoring.evaluation import Evaluation, evaluate_under
-from citebed.evaluation.scoring.run_scores import Resampling, Settings, make_resampling
 from citebed.frames import MultiTableResult
 from citebed.runs.ranking import prepare
 from citebed.runs.reader import as_qrels, check_names, read_sets
 from citebed.runs.tables import Qrels
 from citebed.wording import count
-
-CONTRASTED = ("AP", "P@5", "Rprec", "GMAP", "Bpref")
-"""The measures of the study's Table 5."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ContrastOptions:
-    """Options of a contrast.
-
-    ``keep_empty`` keeps queries without a relevant document in one of the sets. ``largest`` is the
-    number of largest query changes to list in each direction, per run and measure.
-    """
-
-    settings: Settings = field(default_factory=Settings)
-    design: Design = field(default_factory=Design)
-    resampling: Resampling = field(default_factory=Resampling)
-    keep_empty: bool = False
-    largest: int = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,7 +45,7 @@ class Contrast(MultiTableResult):
     """The results of runs under two judgement sets."""
 
     PARTS = ("judgements", "summary", "changes", "correlations", "conclusions", "movers", "queries")
-    MAIN = "changes"
+    SHOWN = "changes"
 
     sets: Sets
     before: Evaluation
@@ -169,8 +150,8 @@ def contrast(
     _check_measures(chosen)
     rel = max(1, min(measure.rel for measure in chosen))
     judgements = _sets(before, after)
-    if cluster is not None:
-        options = replace(options, resampling=make_resampling(cluster, judgements[1].source))
+    resampling = options.resampling if cluster is None else Resampling(cluster=cluster)
+    options = replace(options, resampling=resampling.with_clusters(judgements[1].source))
     sets = align(*judgements, rel, options.keep_empty)
     judged = prepare(sets.before), prepare(sets.after)
     first, second = evaluate_under(judged, runs, chosen, options.settings)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Literal
@@ -16,8 +16,8 @@ from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.changes import summary_difference
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.rankings import match
-from citebed.evaluation.scoring.comparison import Comparison, Design
-from citebed.evaluation.scoring.run_scores import Resampling, Settings
+from citebed.evaluation.options import Design, PoolBiasOptions
+from citebed.evaluation.scoring.comparison import Comparison
 from citebed.evaluation.statistics import adjust, paired_test
 from citebed.frames import FlatRow
 from citebed.runs.query_files import read_groups
@@ -26,26 +26,7 @@ from citebed.runs.tables import Qrels
 
 Verdict = Literal["stands", "cannot be told", "may turn round"]
 VERDICTS: tuple[Verdict, ...] = ("stands", "cannot be told", "may turn round")
-DEPTH = 100
-CUTOFFS = (5, 10, 20, 100)
 _PAIR = ("query_id", "doc_id")
-
-
-@dataclass(frozen=True, kw_only=True)
-class PoolBiasOptions:
-    """Options for measuring pool bias.
-
-    The first ``depth`` documents of a ranking are its contribution to the pool. The runs of each of
-    the ``teams`` (a mapping from run to team) are left out together. ``cutoffs`` are the ranks at
-    which unjudged documents are counted.
-    """
-
-    depth: int = DEPTH
-    teams: Mapping[str, str] | None = None
-    cutoffs: tuple[int, ...] = CUTOFFS
-    settings: Settings = field(default_factory=Settings)
-    design: Design = field(default_factory=Design)
-    resampling: Resampling = field(default_factory=Resampling)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +42,14 @@ class UniqueJudgements:
         return self.judged.filter(pl.col("relevance") >= rel).height
 
 
-def assign_teams(names: Sequence[str], teams: Mapping[str, str] | None) -> dict[str, str]:
-    """Return the team of each run; without teams, each run is its own team."""
+def assign_teams(
+    names: Sequence[str], teams: Mapping[str, str] | str | Path | None
+) -> dict[str, str]:
+    """Return the team of each run, by a mapping or a file; without one, each run is a team."""
     if teams is None:
         return {name: name for name in names}
+    if not isinstance(teams, Mapping):
+        teams = read_groups(Path(teams), "run", "team")
     missing = [name for name in names if name not in teams]
     if missing:
         raise CitebedError(
@@ -72,11 +57,6 @@ def assign_teams(names: Sequence[str], teams: Mapping[str, str] | None) -> dict[
             f"found teams for {', '.join(sorted(teams)) or 'none'}."
         )
     return {name: teams[name] for name in names}
-
-
-def read_teams(path: str | Path) -> dict[str, str]:
-    """Read lines ``run team``; skip blank lines and ``#`` comments."""
-    return read_groups(Path(path), "run", "team")
 
 
 def top_documents(ranked: Ranked, depth: int) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,6 @@ import numpy as np
 from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.changes import without_intervals
 from citebed.evaluation.contrasts.pool import (
-    PoolBiasOptions,
     UniqueJudgements,
     WorstCase,
     assign_teams,
@@ -32,6 +31,7 @@ from citebed.evaluation.contrasts.pool import (
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.names import measures as parse_measures
 from citebed.evaluation.measures.rankings import Rankings, match
+from citebed.evaluation.options import POOLED, PoolBiasOptions
 from citebed.evaluation.scoring.comparison import compare
 from citebed.evaluation.scoring.evaluation import evaluate_under
 from citebed.evaluation.statistics import kendall_tau, tau_ap
@@ -40,8 +40,6 @@ from citebed.runs.ranking import Ranked, prepare, rank
 from citebed.runs.reader import as_qrels, as_runs, check_names
 from citebed.runs.tables import Flags, Floats, Qrels
 from citebed.runs.trec_files import QRELS
-
-MEASURES = ("AP", "P@10", "Bpref")
 
 
 @dataclass(frozen=True)
@@ -121,7 +119,7 @@ class PoolBias(MultiTableResult):
 def pool_bias(
     qrels: Any,
     runs: Any,
-    measures: Iterable[str | Measure] = MEASURES,
+    measures: Iterable[str | Measure] = POOLED,
     options: PoolBiasOptions | None = None,
 ) -> PoolBias:
     """Leave each run, or each team, out of the pool in turn.
@@ -130,8 +128,10 @@ def pool_bias(
     memory.
     """
     options = options or PoolBiasOptions()
-    chosen = _checked(parse_measures(measures), options)
+    chosen = _checked(parse_measures(measures))
     judgements = as_qrels(qrels)
+    resampling = options.resampling.with_clusters(judgements.source)
+    options = replace(options, resampling=resampling)
     known = Qrels(judgements.table.select(QRELS.columns), judgements.name, judgements.source)
     tables = list(as_runs(runs))
     check_names([run.name for run in tables])
@@ -158,11 +158,7 @@ def pool_bias(
     )
 
 
-def _checked(measures: Sequence[Measure], options: PoolBiasOptions) -> tuple[Measure, ...]:
-    if options.depth < 1:
-        raise CitebedError(f"the depth is {options.depth}; expected a rank, 1 or more.")
-    if not all(1 <= cutoff < 1 << 63 for cutoff in options.cutoffs):
-        raise CitebedError("a cut-off is a rank, 1 or more.")
+def _checked(measures: Sequence[Measure]) -> tuple[Measure, ...]:
     counts = [str(measure) for measure in measures if measure.SUMMARY == "sum"]
     if counts:
         raise CitebedError(f"{', '.join(counts)}: counts are not compared; name AP, for example.")

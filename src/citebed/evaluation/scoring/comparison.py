@@ -11,12 +11,15 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 import polars as pl
 
-from citebed.errors import CitebedError, UnknownName
+from citebed.errors import CitebedError
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.scoring.run_scores import QueryScores, Resampling, find_run
+from citebed.evaluation.options import Design, Resampling
+from citebed.evaluation.scoring.run_scores import (
+    QueryScores,
+    crossed_mean_interval,
+    find_run,
+)
 from citebed.evaluation.statistics import (
-    CORRECTIONS,
-    TESTS,
     Interval,
     TestResult,
     adjust,
@@ -33,32 +36,7 @@ from citebed.evaluation.statistics.intervals import Bounds
 from citebed.frames import FlatRow, TableResult, rows_to_frame
 from citebed.runs.tables import Floats
 
-SIGNIFICANT = 0.05
 ON_LOGARITHMS = "difference and interval are of logarithms"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Design:
-    """Options of a comparison.
-
-    With a ``baseline``, every other run is compared with it; otherwise all pairs are compared.
-    ``test`` is one of `TESTS`. ``correction`` is ``none``, ``bonferroni``, ``holm``, ``bh`` or
-    ``tukey`` and applies to the comparisons under one measure. ``tukey`` tests all pairs together,
-    with its own test.
-    """
-
-    baseline: str | None = None
-    test: str = "t"
-    correction: str = "none"
-    alpha: float = SIGNIFICANT
-
-    def __post_init__(self) -> None:
-        if self.test not in TESTS:
-            raise UnknownName("test", self.test, TESTS)
-        if self.correction not in (*CORRECTIONS, "tukey"):
-            raise UnknownName("correction", self.correction, (*CORRECTIONS, "tukey"))
-        if not 0 < self.alpha < 1:
-            raise CitebedError(f"alpha is {self.alpha}; expected a share between 0 and 1.")
 
 
 @dataclass(frozen=True)
@@ -309,7 +287,7 @@ def _tested_crossed(
         if cells.smaller_unit_count > 1
         else math.nan
     )
-    return _Tested(test, resampling.crossed_interval(cells, bounds), smallest, test.n)
+    return _Tested(test, crossed_mean_interval(cells, resampling, bounds), smallest, test.n)
 
 
 def _note(note: str, measure: Measure) -> str:

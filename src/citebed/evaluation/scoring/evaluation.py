@@ -13,15 +13,12 @@ import polars as pl
 from citebed.errors import CitebedError
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.names import measures as parse_measures
+from citebed.evaluation.options import DEFAULT_MEASURES, TREC_EVAL, Design, Resampling, Settings
 from citebed.evaluation.scoring.run_scores import (
-    TREC_EVAL,
-    Resampling,
     RunScores,
-    Settings,
     Summary,
     find_run,
     have_same_queries,
-    make_resampling,
     score_runs,
     summarise,
 )
@@ -33,7 +30,6 @@ from citebed.runs.tables import Run
 if TYPE_CHECKING:
     from citebed.evaluation.scoring.comparison import Comparison, Comparisons
 
-DEFAULT_MEASURES = ("nDCG@10", "R@10", "AP", "RR")
 _SUMMARY = {name: pl.Float64 if name in ("value", "low", "high") else pl.String
             for name in ("run", "measure", "value", "low", "high")}  # fmt: skip
 
@@ -94,7 +90,8 @@ class Evaluation(TableResult):
         resampled. It is a mapping from queries to clusters, a file of lines ``query_id cluster``,
         or the name of a field of the queries in the judgements' collection, such as ``paper``.
         """
-        resampling = make_resampling(cluster, self.source, None, samples, seed, level)
+        chosen = Resampling(cluster=cluster, samples=samples, seed=seed, level=level)
+        resampling = chosen.with_clusters(self.source)
         rows = [
             (scores.run, str(of.measure), of.value, of.low, of.high)
             for scores, summaries in zip(self.runs, self.summaries(resampling), strict=True)
@@ -116,10 +113,11 @@ class Evaluation(TableResult):
 
         ``test``, ``correction`` and ``alpha`` are those of `Design`, ``cluster`` as in `summary`.
         """
-        from citebed.evaluation.scoring.comparison import Design, compare
+        from citebed.evaluation.scoring.comparison import compare
 
         design = Design(baseline=baseline, test=test, correction=correction, alpha=alpha)
-        return compare(self, design, make_resampling(cluster, self.source, seed=seed))
+        resampling = Resampling(cluster=cluster, seed=seed)
+        return compare(self, design, resampling.with_clusters(self.source))
 
     def notes(self, *, compared: bool = False) -> list[str]:
         """Return notes on the coverage of the scores; empty if there is nothing to note.

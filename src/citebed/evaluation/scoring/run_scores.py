@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -15,41 +14,23 @@ from citebed.errors import CitebedError
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.names import measure as parse_measure
 from citebed.evaluation.measures.rankings import Rankings, match
+from citebed.evaluation.options import TREC_EVAL, Resampling, Settings
 from citebed.evaluation.scoring.coverage import Coverage, compute_coverage
 from citebed.evaluation.statistics import Interval, mean_intervals
 from citebed.runs.ranking import (
     Ranked,
-    ScoreType,
     SortedQrels,
     check_repeated_documents,
     rank,
     rank_in_32_bits,
 )
 from citebed.runs.tables import Flags, Floats, Ints, Run
-from citebed.wording import count
 
 if TYPE_CHECKING:
     from citebed.evaluation.statistics.crossed import Crossed
     from citebed.evaluation.statistics.intervals import Bounds
 
 _MANY_ROWS = 1_000_000
-_MANY_QUERIES = 1000
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """Options for scoring runs.
-
-    With ``complete``, means are over all judged queries, and a missing query scores 0 (trec_eval's
-    ``-c``). Otherwise they are over the judged queries that the run has, which is trec_eval's
-    default. ``score_type`` is ``double`` (trec_eval 10) or ``float`` (trec_eval 9).
-    """
-
-    complete: bool = False
-    score_type: ScoreType = "double"
-
-
-TREC_EVAL = Settings()
 
 
 class PairScores(NamedTuple):
@@ -242,45 +223,16 @@ def _nothing_shared(qrels: str, matched: AlignedRun) -> str:
 # --- means with bootstrap intervals ---------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class Resampling:
-    """Options of resampling for intervals and randomised tests.
+def crossed_mean_interval(
+    cells: Crossed, resampling: Resampling, bounds: Bounds | None
+) -> Interval:
+    """Compute the interval of a mean, with both queries and slices resampled."""
+    from citebed.evaluation.statistics.crossed import crossed_interval
 
-    The default number of ``samples`` is 10,000, but 2,000 for intervals over more than 1,000
-    queries, where more samples change nothing. ``clusters`` maps queries to clusters, which are
-    then resampled as a whole.
-    """
-
-    samples: int | None = None
-    seed: int = 0
-    level: float = 0.95
-    clusters: Mapping[str, str] | None = None
-
-    def labels(self, query_ids: list[str]) -> list[str] | None:
-        """Return the cluster of each of these queries, or ``None`` without clusters."""
-        if self.clusters is None:
-            return None
-        missing = [query for query in query_ids if query not in self.clusters]
-        if missing:
-            raise CitebedError(
-                f"{len(missing):,} of {count(len(query_ids), 'query')} "
-                f"{'has' if len(missing) == 1 else 'have'} no cluster, "
-                f"'{missing[0]}' for one. Every query needs one."
-            )
-        return [self.clusters[query] for query in query_ids]
-
-    def draws(self, queries: int) -> int:
-        """Return the number of samples for an interval over this many queries."""
-        return self.samples or (10_000 if queries <= _MANY_QUERIES else 2_000)
-
-    def crossed_interval(self, cells: Crossed, bounds: Bounds | None) -> Interval:
-        """Compute the interval of a mean, with both queries and slices resampled."""
-        from citebed.evaluation.statistics.crossed import crossed_interval
-
-        draws = self.draws(max(cells.weights.shape))
-        return crossed_interval(
-            cells, level=self.level, samples=draws, seed=self.seed, bounds=bounds
-        )
+    draws = resampling.draws(max(cells.weights.shape))
+    return crossed_interval(
+        cells, level=resampling.level, samples=draws, seed=resampling.seed, bounds=bounds
+    )
 
 
 @dataclass(frozen=True)
@@ -311,23 +263,6 @@ class Summary:
         }  # fmt: skip
 
 
-def make_resampling(
-    cluster: Mapping[str, str] | str | Path | None,
-    qrels: Path | None = None,
-    queries: Path | None = None,
-    samples: int | None = None,
-    seed: int = 0,
-    level: float = 0.95,
-) -> Resampling:
-    """Make resampling options; ``cluster`` is anything that `load_clusters` accepts."""
-    clusters = None
-    if cluster is not None:
-        from citebed.runs.query_files import load_clusters
-
-        clusters = load_clusters(cluster, queries, qrels)
-    return Resampling(samples=samples, seed=seed, level=level, clusters=clusters)
-
-
 def summarise(scores: QueryScores, resampling: Resampling | None) -> list[Summary]:
     """Summarise each measure; without resampling, without intervals."""
     measures, values = scores.measures, scores.values
@@ -336,7 +271,7 @@ def summarise(scores: QueryScores, resampling: Resampling | None) -> list[Summar
     if resampling is not None and scores.pairs is not None:
         for at in averaged:
             cells = scores.pairs.crossed(scores.pairs.values[at])
-            limits = resampling.crossed_interval(cells, measures[at].bounds)
+            limits = crossed_mean_interval(cells, resampling, measures[at].bounds)
             intervals[at] = _back(measures[at], limits)
     elif resampling is not None and averaged:
         matrix = np.stack([measures[at].scaled(values[at]) for at in averaged], axis=1)

@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.scoring.comparison import Comparison, Design, compare
-from citebed.evaluation.scoring.evaluation import DEFAULT_MEASURES, Evaluation, evaluate_under
-from citebed.evaluation.scoring.run_scores import TREC_EVAL, Resampling, Settings, Summary
+from citebed.evaluation.options import Plan
+from citebed.evaluation.scoring.comparison import Comparison, compare
+from citebed.evaluation.scoring.evaluation import Evaluation, evaluate_under
+from citebed.evaluation.scoring.run_scores import Summary
 from citebed.runs.ranking import SortedQrels, prepare
 from citebed.runs.reader import as_qrels, as_runs, check_names
 from citebed.runs.tables import Run
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """Measures and options of a study."""
-
-    measures: Sequence[str | Measure] = DEFAULT_MEASURES
-    settings: Settings = TREC_EVAL
-    design: Design = field(default_factory=Design)
-    resampling: Resampling = field(default_factory=Resampling)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from citebed.evaluation.scoring.comparison import Comparison, Comparisons, Design, compare_scores
-from citebed.evaluation.scoring.run_scores import Resampling
+from citebed.evaluation.options import Design, Resampling
+from citebed.evaluation.scoring.comparison import Comparison, Comparisons, compare_scores
 from citebed.runs.tables import Ints
 from citebed.timeline.scoring.stream_scores import StreamScores
 from citebed.timeline.scoring.topic_slices import TopicSlices

@@ -17,7 +17,8 @@ import polars as pl
 from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.measures import RescaledAUC
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.scoring.run_scores import PairScores, QueryScores, Resampling, summarise
+from citebed.evaluation.options import Resampling
+from citebed.evaluation.scoring.run_scores import PairScores, QueryScores, summarise
 from citebed.runs.tables import Floats, Run
 from citebed.runs.texts import RunText
 from citebed.timeline.scoring.alignment import RunLedger, of_some

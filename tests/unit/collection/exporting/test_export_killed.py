@@ -20,7 +20,7 @@ ROUNDS = examples(25)
 
 @pytest.fixture(scope="module")
 def exporting() -> Iterator[Victims]:
-    with victims("citebed.cli.collect", "citebed.collection.exporting") as running:
+    with victims("citebed.cli.collection", "citebed.collection.exporting") as running:
         yield running
 
 

@@ -187,7 +187,7 @@ def test_intervals_hold_the_mean_and_stay_in_range() -> None:
 def test_clusters_must_cover_all_queries() -> None:
     scores = evaluate(QRELS, {"q1": {"a": 1.0}, "q2": {"a": 1.0}}, ["AP"]).runs[0]
     with pytest.raises(CitebedError, match="1 of 2 queries has no cluster, 'q2'"):
-        summarise(scores, Resampling(clusters={"q1": "p"}))
+        summarise(scores, Resampling(cluster={"q1": "p"}))
 
 
 def test_judgements_are_ordered_by_query_and_grade() -> None:

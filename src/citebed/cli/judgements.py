@@ -1,44 +1,119 @@
-"""The commands ``qrels sample``, ``subset``, ``difference`` …"""
+"""The commands ``qrels stats``, ``sample``, ``subset``, ``difference``, ``merge``, ``expand``."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from citebed.cli.output import AsCsv, AsJson, print_rows, say, style_of
-from citebed.cli.qrels.judgement_stats import stats
-from citebed.cli.scoring_options import QrelsFile, QrelsFiles, Relevant, Seed
+from citebed.cli.options import QrelsFile, QrelsFiles, RowOptions, command_group
+from citebed.cli.output import print_notes, print_rows, say
 from citebed.errors import CitebedError, FormatError
+from citebed.options import option
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from citebed.evaluation.judgements.cocitation import Cocitations
     from citebed.evaluation.judgements.sets import Merged
+    from citebed.evaluation.judgements.statistics import JudgementStatistics
     from citebed.runs.tables import Qrels
 
 LISTED = 10
-
 Out = Annotated[
     Path,
     typer.Option("-o", "--output", help="Output file; its ending decides: TREC, .gz or .parquet."),
 ]
+Relevant = Annotated[int, typer.Option(help="Lowest relevant grade.")]
 
 
-qrels = typer.Typer(
-    help="Tools for sets of judgements.", no_args_is_help=True, rich_markup_mode=None
-)
-qrels.command()(stats)
+def stats(
+    files: QrelsFiles,
+    output: RowOptions,
+    rel: Relevant = 1,
+    documents: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|COLLECTION",
+            help="Number of documents, or the collection (default: the collection that contains "
+            "the judgements).",
+        ),
+    ] = None,
+) -> None:
+    """Describe judgement sets: queries, grades, judgements per query, sources.
+
+    The first figures are those that papers print about a test collection: relevant and other
+    judgements per query, and relevant documents per 1,000. Judgements are counted by source if
+    the second field of a file names sources.
+
+    Example: citebed qrels stats j1.qrels j12.qrels --documents 9084
+    """
+    from citebed.evaluation.judgements.labels import read_labelled_sets
+    from citebed.evaluation.judgements.statistics import describe
+
+    style = output.style
+    sets = read_labelled_sets(files)
+    statistics = [
+        describe(one, rel, _count_documents(documents, path))
+        for path, one in zip(files, sets, strict=True)
+    ]
+    print_notes(note for one in sets for note in one.notes)
+    if style != "table":
+        print_rows([row for one in statistics for row in one.rows()], style)
+    else:
+        _print_statistics(statistics)
+
+
+def _count_documents(text: str | None, qrels: Path) -> int | None:
+    """Return the number of documents of the collection, or ``None`` if it is unknown."""
+    if text is not None and text.strip().replace(",", "").isdecimal():
+        return int(text.replace(",", ""))
+    folder = Path(text) if text is not None else qrels.absolute().parent.parent
+    if text is None and (qrels.parent.name != "qrels" or not (folder / "citebed.toml").is_file()):
+        return None
+    if not folder.is_dir():
+        raise CitebedError(
+            "--documents takes a number or the folder of a collection; found "
+            f"'{printable(folder)}', which is neither."
+        )
+    from citebed.collection import open_collection
+
+    return open_collection(folder).document_count
+
+
+def _print_statistics(statistics: Sequence[JudgementStatistics]) -> None:
+    """Print a row per figure and a column per set; then means per query of each source."""
+    from citebed.report.tables import text_table
+
+    def cell(value: float | None) -> str:
+        if value is None:
+            return "-"
+        whole = value % 1 == 0
+        return f"{int(value):,}" if whole else f"{value:,.4g}" if value < 1 else f"{value:,.2f}"
+
+    by_source = tuple({f"{source}:" for one in statistics for source in one.sources})
+    values = [{row["figure"]: row["value"] for row in one.rows()} for one in statistics]
+    names = dict.fromkeys(name for each in values for name in each)
+    figures = [name for name in names if not name.startswith(by_source)]
+    rows = [[name, *(cell(value.get(name)) for value in values)] for name in figures]
+    typer.echo(text_table(["", *(one.name for one in statistics)], rows).text(), nl=False)
+    rows = [
+        [one.name, source, *(f"{value:.2f}" for value in tally.per_query(one.queries).values())]
+        for one in statistics
+        for source, tally in {"all": one.total, **one.sources}.items()
+        if one.sources
+    ]
+    if rows:
+        head = ["judgements per query", "from", "judged", "relevant", "not relevant"]
+        typer.echo("\n" + text_table(head, rows, (0, 1)).text(), nl=False)
 
 
 # --- sample, subset ---------------------------------------------------------------------------
 
 
-@qrels.command()
 def sample(
     qrels: QrelsFile,
     out: Out,
@@ -47,7 +122,7 @@ def sample(
         Literal["judgement", "query"],
         typer.Option(help="What to draw: judgements of every query, or whole queries."),
     ] = "judgement",
-    seed: Seed = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
 ) -> None:
     """Draw a random share of the judgements.
 
@@ -63,30 +138,25 @@ def sample(
     _store(out, before, after, {"tool": "qrels sample", "share": share, "by": by, "seed": seed})
 
 
-@qrels.command()
+@dataclass(frozen=True, kw_only=True)
+class SubsetOptions:
+    """The judgements to keep."""
+
+    queries: Path | None = option(None, "Keep the queries in this file (one id per line).")
+    documents: Path | None = option(None, "Keep the documents in this file (one id per line).")
+    min_relevance: int | None = option(None, "Keep judgements of this grade and above.")
+    depth: int | None = option(None, "Keep documents in the top N of any run (pool depth).")
+    sources: tuple[str, ...] = option(
+        (), "Keep judgements with this source label in field 2 (repeatable).", "--source"
+    )
+
+
 def subset(
     qrels: QrelsFile,
     out: Out,
+    options: SubsetOptions,
     runs: Annotated[
         list[Path] | None, typer.Argument(help="Runs for --depth.", metavar="[RUN…]")
-    ] = None,
-    queries: Annotated[
-        Path | None, typer.Option(help="Keep the queries in this file (one id per line).")
-    ] = None,
-    documents: Annotated[
-        Path | None, typer.Option(help="Keep the documents in this file (one id per line).")
-    ] = None,
-    min_relevance: Annotated[
-        int | None, typer.Option(help="Keep judgements of this grade and above.")
-    ] = None,
-    depth: Annotated[
-        int | None, typer.Option(help="Keep documents in the top N of any run (pool depth).")
-    ] = None,
-    sources: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--source", help="Keep judgements with this source label in field 2 (repeatable)."
-        ),
     ] = None,
 ) -> None:
     """Keep some judgements: by query, document, source or grade, or only those in a pool of runs.
@@ -96,33 +166,43 @@ def subset(
 
     Example: citebed qrels subset all.qrels bm25.run ql.run --depth 20 -o pool20.qrels
     """
-    from citebed.evaluation.judgements import sets as judgement_sets
     from citebed.evaluation.judgements.labels import read_labelled
+    from citebed.evaluation.judgements.sets import pooled
+    from citebed.evaluation.judgements.sets import subset as select
     from citebed.runs.reader import read_run
 
+    depth, sources = options.depth, list(options.sources) or None
     if (depth is None) != (not runs):
         raise CitebedError("--depth and runs belong together: give both, or neither.")
-    if all(each is None for each in (queries, documents, min_relevance, depth, sources)):
+    if options == SubsetOptions():
         raise CitebedError(
             "nothing says what to keep. Give --queries, --documents, --source, --min-relevance or "
             "--depth."
         )
     before = read_labelled(qrels)
-    named, wanted = _ids(queries), _ids(documents)
-    after = judgement_sets.subset(
-        before, queries=named, documents=wanted, min_relevance=min_relevance, sources=sources
-    )
+    queries, documents = _read_ids(options.queries), _read_ids(options.documents)
+    after = select(
+        before, queries=queries, documents=documents, min_relevance=options.min_relevance,
+        sources=sources,
+    )  # fmt: skip
     if depth is not None:
-        after = judgement_sets.pooled(after, (read_run(path) for path in runs or ()), depth)
-    _say_unknown("query", named, before.table["query_id"])
-    _say_unknown("document", wanted, before.table["doc_id"])
-    facts: dict[str, Any] = {"tool": "qrels subset", "min_relevance": min_relevance}
+        after = pooled(after, (read_run(path) for path in runs or ()), depth)
+    for what, named, column in (
+        ("query", queries, "query_id"), ("document", documents, "doc_id"),
+    ):  # fmt: skip
+        missing = sorted(set(named or ()) - set(before.table[column].unique()))
+        if missing:
+            say(
+                f"note: {len(missing):,} of {count(len(named or ()), what)} named "
+                f"{'has' if len(missing) == 1 else 'have'} no judgement, such as '{missing[0]}'"
+            )
+    facts: dict[str, Any] = {"tool": "qrels subset", "min_relevance": options.min_relevance}
     facts |= {"depth": depth, "sources": sources}
-    others = [path for path in (queries, documents, *(runs or ())) if path is not None]
-    _store(out, before, after, facts, others)
+    files = (options.queries, options.documents, *(runs or ()))
+    _store(out, before, after, facts, [path for path in files if path is not None])
 
 
-def _ids(path: Path | None) -> list[str] | None:
+def _read_ids(path: Path | None) -> list[str] | None:
     if path is None:
         return None
     from citebed.files.input_files import read_data_lines
@@ -133,19 +213,9 @@ def _ids(path: Path | None) -> list[str] | None:
     return list(dict.fromkeys(ids))
 
 
-def _say_unknown(what: str, named: list[str] | None, known: pl.Series) -> None:
-    missing = sorted(set(named or ()) - set(known.unique()))
-    if missing:
-        say(
-            f"note: {len(missing):,} of {count(len(named or ()), what)} named "
-            f"{'has' if len(missing) == 1 else 'have'} no judgement, such as '{missing[0]}'"
-        )
+# --- difference, merge --------------------------------------------------------------------
 
 
-# --- difference ---------------------------------------------------------------------------
-
-
-@qrels.command()
 def difference(
     qrels: QrelsFile,
     others: Annotated[
@@ -160,10 +230,10 @@ def difference(
     Example: citebed qrels difference j12.qrels j1.qrels -o j2.qrels
     """
     from citebed.evaluation.judgements.labels import read_labelled
-    from citebed.evaluation.judgements.sets import difference as less
+    from citebed.evaluation.judgements.sets import difference as subtract
 
     before = read_labelled(qrels)
-    rest = less(before, *others)
+    rest = subtract(before, *others)
     facts = {"tool": "qrels difference", "shared": rest.shared, "changed": rest.changed}
     _store(out, before, rest.qrels, facts, others)
     if rest.changed:
@@ -173,25 +243,19 @@ def difference(
         )
 
 
-# --- merge ------------------------------------------------------------------------------------
-
-
-@qrels.command()
 def merge(
     files: QrelsFiles,
     rule: Annotated[
-        str,
-        typer.Option(help="Rule: first, max, min, mean, majority, undisputed or agreed."),
+        str, typer.Option(help="Rule: first, max, min, mean, majority, undisputed or agreed.")
     ],
     out: Out,
+    output: RowOptions,
     grades: Annotated[
         list[str] | None,
         typer.Option(
             "--map", help="Change grades of a set before merging, e.g. NAME:1=3,2=3 (repeatable)."
         ),
     ] = None,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
 ) -> None:
     """Merge several judgement sets by a rule; citebed counts and lists conflicts.
 
@@ -202,18 +266,19 @@ def merge(
 
     Example: citebed qrels merge authors.qrels experts.qrels --rule max --map experts:1=2 -o m.qrels
     """
-    from citebed.evaluation.judgements import sets as judgement_sets
     from citebed.evaluation.judgements.labels import read_labelled_sets
+    from citebed.evaluation.judgements.sets import RULES
+    from citebed.evaluation.judgements.sets import merge as merge_sets
 
-    style, maps = style_of(None, as_json, as_csv), _maps(grades or [])
+    style, maps = output.style, _parse_maps(grades or [])
     sets = read_labelled_sets(files)
-    merged = judgement_sets.merge(sets, rule, maps)
+    merged = merge_sets(sets, rule, maps)
     facts = {"tool": "qrels merge", "rule": rule, "map": maps, "conflicts": merged.conflicts.height}
     _write(out, merged.qrels, facts, files)
-    _list_conflicts(merged, style)
+    _print_conflicts(merged, style)
     for one in sets:
         say(f"read {_amount(one)} from {_name(one)}")
-    say(f"rule {rule}: {judgement_sets.RULES[rule][0]}")
+    say(f"rule {rule}: {RULES[rule][0]}")
     say(
         f"{count(merged.pairs, 'pair')} of query and document, {merged.shared:,} judged by more "
         f"than one set, {merged.conflicts.height:,} with conflicting grades, "
@@ -222,7 +287,7 @@ def merge(
     say(f"wrote {_amount(merged.qrels)} to {printable(out)}")
 
 
-def _maps(texts: list[str]) -> dict[str, dict[int, int]]:
+def _parse_maps(texts: list[str]) -> dict[str, dict[int, int]]:
     maps: dict[str, dict[int, int]] = {}
     for text in texts:
         name, colon, pairs = text.rpartition(":")
@@ -244,7 +309,7 @@ def _maps(texts: list[str]) -> dict[str, dict[int, int]]:
     return maps
 
 
-def _list_conflicts(merged: Merged, style: str) -> None:
+def _print_conflicts(merged: Merged, style: str) -> None:
     if style != "table":
         print_rows(merged.conflicts.to_dicts(), style)
         return
@@ -262,7 +327,6 @@ def _list_conflicts(merged: Merged, style: str) -> None:
 # --- expand -----------------------------------------------------------------------------------
 
 
-@qrels.command()
 def expand(
     qrels: QrelsFile,
     cocited: Annotated[
@@ -298,15 +362,17 @@ def expand(
     from citebed.evaluation.judgements import cocitation
     from citebed.runs.reader import read_qrels
 
-    how = cocitation.ExpansionOptions(min_cocitations=at_least, grade=grade, rel=rel)
+    options = cocitation.ExpansionOptions(min_cocitations=at_least, grade=grade, rel=rel)
     judged = read_qrels(qrels)
     if cocited.is_dir():
-        source = _in_collection(judged, rel, cocited, queries, not_own_paper)
+        source = _count_cocitations(judged, rel, cocited, queries, not_own_paper)
     elif not_own_paper or queries:
         raise CitebedError("--not-own-paper and --queries need a collection in --cocited.")
     else:
         source = cocitation.from_file(cocited)
-    proposed = cocitation.expand(judged, source.pairs, how, own=source.own, barred=source.barred)
+    proposed = cocitation.expand(
+        judged, source.pairs, options, own=source.own, barred=source.barred
+    )
     facts = {
         "tool": "qrels expand", "label": label, "at_least": at_least, "grade": grade, "rel": rel,
         "not_own_paper": not_own_paper, "cocitations": source.what,
@@ -322,7 +388,7 @@ def expand(
     say(f"wrote {_amount(proposed.qrels)}, grade {grade}, labelled '{label}', to {to}")
 
 
-def _in_collection(
+def _count_cocitations(
     judged: Qrels, rel: int, folder: Path, queries: str | None, not_own_paper: bool
 ) -> Cocitations:
     """Count co-citations in a collection, for the named queries or for its judged queries."""
@@ -368,7 +434,7 @@ def _write(
 
 
 def made_of(inputs: list[Path]) -> dict[str, Any]:
-    """Describe which command made a file from which inputs, by name if the names differ."""
+    """Describe which version made a file from which inputs, by name if the names differ."""
     from citebed._version import __version__
     from citebed.files.input_files import hash_file
 
@@ -387,3 +453,9 @@ def _name(qrels: Qrels) -> str:
 def _amount(qrels: Qrels) -> str:
     queries = qrels.table["query_id"].n_unique()
     return f"{count(qrels.table.height, 'judgement')} of {count(queries, 'query')}"
+
+
+qrels = command_group(
+    "Tools for sets of judgements.",
+    stats=stats, sample=sample, subset=subset, difference=difference, merge=merge, expand=expand,
+)  # fmt: skip

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from citebed.cli.judgements import Out, made_of
+from citebed.cli.options import RunFiles
 from citebed.cli.output import say
-from citebed.cli.qrels.judgement_sets import Out, made_of
-from citebed.cli.scoring_options import RunFiles
 from citebed.errors import CitebedError
 from citebed.wording import count, printable
 
@@ -42,15 +42,19 @@ def fuse(
     Example: citebed fuse bm25.run dense.run --method rrf -k 1000 -o fused.run
     """
     from citebed.runs.fusion import Fusion
-    from citebed.runs.fusion import fuse as fused_of
+    from citebed.runs.fusion import fuse as fuse_runs
     from citebed.runs.reader import read_run, run_name
     from citebed.runs.writer import check_not_input, write_run
 
-    how = Fusion(method=method, normalise=normalise, weights=_weights(weights), depth=depth, k0=k0)
+    try:
+        shares = weights and tuple(float(part) for part in weights.replace(",", " ").split())
+    except ValueError:
+        raise CitebedError(f"cannot read --weights '{weights}'. Write them like 0.7,0.3.") from None
+    options = Fusion(method=method, normalise=normalise, weights=shares or None, depth=depth, k0=k0)
     check_not_input(out, *runs)
     read = [read_run(path) for path in runs]
-    fused = fused_of(read, how, run_name(out))
-    facts = {**made_of(runs), "tool": "fuse", "method": str(how), "depth": depth}
+    fused = fuse_runs(read, options, run_name(out))
+    facts = {**made_of(runs), "tool": "fuse", "method": str(options), "depth": depth}
     write_run(out, fused, tag, facts)
     everyone = fused.table["query_id"].n_unique()
     for one in read:
@@ -62,14 +66,5 @@ def fuse(
         )
     say(
         f"wrote {count(fused.table.height, 'document')} for {count(everyone, 'query')} to "
-        f"{printable(out)}: {how}"
+        f"{printable(out)}: {options}"
     )
-
-
-def _weights(text: str | None) -> tuple[float, ...] | None:
-    if text is None:
-        return None
-    try:
-        return tuple(float(part) for part in text.replace(",", " ").split())
-    except ValueError:
-        raise CitebedError(f"cannot read --weights '{text}'. Write them like 0.7,0.3.") from None

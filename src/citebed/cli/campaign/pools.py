@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from citebed.cli.campaign.options import Folder, Method, QueryId, campaign, open_folder, print_table
-from citebed.cli.output import AsCsv, AsJson, print_rows, say
+from citebed.cli.campaign.options import METHOD, Folder, QueryId, open_folder, print_table
+from citebed.cli.options import AsJson, RowOptions
+from citebed.cli.output import print_json, say
 from citebed.errors import CitebedError
+from citebed.options import option
 from citebed.wording import count, printable
 
 
-@campaign.command()
-def questions(folder: Folder, as_json: AsJson = False, as_csv: AsCsv = False) -> None:
+def questions(folder: Folder, output: RowOptions) -> None:
     """List the research questions: as stated, as reworded, and why some are excluded.
 
     Example: citebed campaign questions cr26
     """
-    print_table(open_folder(folder).questions, as_json, as_csv)
+    print_table(open_folder(folder).questions, output.style)
 
 
-@campaign.command()
 def suggest(folder: Folder, query: QueryId) -> None:
     """Suggest edits that make a question self-contained. You decide.
 
@@ -33,7 +34,6 @@ def suggest(folder: Folder, query: QueryId) -> None:
         typer.echo(f"{each.kind}: '{each.text}'{change} ({each.why})")
 
 
-@campaign.command()
 def reformulate(
     folder: Folder,
     query: QueryId,
@@ -52,7 +52,6 @@ def reformulate(
     open_folder(folder).reformulate(query, text, *why)
 
 
-@campaign.command()
 def exclude(
     folder: Folder,
     query: QueryId,
@@ -66,7 +65,6 @@ def exclude(
     open_folder(folder).exclude(query, reason, lift=lift)
 
 
-@campaign.command()
 def close(folder: Folder) -> None:
     """Close phase one, and exclude questions of co-authors whose first author also answered.
 
@@ -78,7 +76,6 @@ def close(folder: Folder) -> None:
     say(f"phase one is closed; excluded {count(number, 'question')} of co-authors")
 
 
-@campaign.command()
 def search(
     folder: Folder,
     query: QueryId,
@@ -102,7 +99,7 @@ def search(
     marked = set(mark or ())
     rows = [{**hit._asdict(), "marked": hit.marked or hit.doc_id in marked} for hit in hits]
     if as_json:
-        print_rows(rows, "json")
+        print_json(rows)
         return
     for row in rows:
         sign = "*" if row["marked"] else "j" if row["judged"] else "c" if row["cited"] else " "
@@ -112,7 +109,6 @@ def search(
         "cited and not judged")  # fmt: skip
 
 
-@campaign.command()
 def unmark(
     folder: Folder,
     query: QueryId,
@@ -125,27 +121,27 @@ def unmark(
     open_folder(folder).mark(query, doc_id, on=False)
 
 
-@campaign.command()
+@dataclass(frozen=True, kw_only=True)
+class PoolOptions:
+    """How to build pools."""
+
+    size: int | None = option(None, "Documents per query (default 15).", min=1)
+    runs: tuple[Path, ...] = option(
+        (), "Run to pool (repeatable; default: the paper's three models)."
+    )
+    method: str = option("rounds", METHOD)
+    depth: int = option(100, "Pool depth: documents taken from each run.", min=1)
+    seed: int = option(0, "Seed of the random stratum and of the bandit.")
+    coupling: bool = option(
+        False,
+        "Also search by bibliographic coupling, if the collection has citations.",
+        "--coupling/--no-coupling",
+    )
+
+
 def pool(
     folder: Folder,
-    size: Annotated[
-        int | None, typer.Option(min=1, help="Documents per query (default 15).")
-    ] = None,
-    runs: Annotated[
-        list[Path] | None,
-        typer.Option(help="Run to pool (repeatable; default: the paper's three models)."),
-    ] = None,
-    method: Method = "rounds",
-    depth: Annotated[
-        int, typer.Option(min=1, help="Pool depth: documents taken from each run.")
-    ] = 100,
-    seed: Annotated[int, typer.Option(help="Seed of the random stratum and of the bandit.")] = 0,
-    coupling: Annotated[
-        bool,
-        typer.Option(
-            help="Also search by bibliographic coupling, if the collection has citations."
-        ),
-    ] = False,
+    options: PoolOptions,
     as_json: AsJson = False,
 ) -> None:
     """Build the phase-two judging pools: manual results first, then round-robin over the runs.
@@ -154,14 +150,16 @@ def pool(
 
     Example: citebed campaign pool cr26 --size 15 --runs a.run --runs b.run
     """
-    options = {"method": method, "depth": depth, "seed": seed, "coupling": coupling}
     opened = open_folder(folder)
     due = opened.questions["at_closing"].drop_nulls().len()
-    made = opened.pool(runs, size, **options)
+    made = opened.pool(
+        list(options.runs) or None, options.size, method=options.method, depth=options.depth,
+        seed=options.seed, coupling=options.coupling,
+    )  # fmt: skip
     if due:
         say(f"phase one is closed; excluded {count(due, 'question')} of co-authors")
     if as_json:
-        print_rows([each._asdict() for each in made], "json")
+        print_json([each._asdict() for each in made])
         return
     for each in made:
         typer.echo(each.summary())
@@ -169,7 +167,6 @@ def pool(
         if made else "no query is waiting for pooling")  # fmt: skip
 
 
-@campaign.command()
 def second(
     folder: Folder,
     query: QueryId,

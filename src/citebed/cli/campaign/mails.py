@@ -1,65 +1,69 @@
-"""Set up and mail: ``campaign new``, ``settings``, ``papers``, ``invite``, ``remind``, ``returns``
-…"""
+"""Set up a campaign and its mails: ``campaign new``, ``settings``, ``papers``, ``invite`` …"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.campaign.options import Database, Folder, Title, campaign, open_folder
-from citebed.cli.output import AsJson, print_rows, say
-from citebed.cli.scoring_options import Relevant
+from citebed.cli.campaign.options import Database, Folder, open_folder
+from citebed.cli.options import AsJson
+from citebed.cli.output import print_json, say
 from citebed.errors import CitebedError
+from citebed.options import option
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     from citebed.judging import Campaign
     from citebed.judging.mails import Smtp
 
-Forms = Annotated[
-    str, typer.Option(help="Kinds of form in a mail, comma-separated: text, pdf, html, web.")
-]
-Outbox = Annotated[
-    Path | None, typer.Option(help="Folder for the mails (default: CAMPAIGN/outbox).")
-]
-Send = Annotated[
-    bool, typer.Option("--send", help="Send all waiting mails through the campaign's SMTP server.")
-]
 ALL_FORMS = "text,pdf,html,web"
 
 
-@campaign.command()
+@dataclass(frozen=True, kw_only=True)
+class MailOptions:
+    """How to write mails."""
+
+    forms: str = option(
+        ALL_FORMS, "Kinds of form in a mail, comma-separated: text, pdf, html, web."
+    )
+    outbox: Path | None = option(None, "Folder for the mails (default: CAMPAIGN/outbox).")
+    send: bool = option(False, "Send all waiting mails through the campaign's SMTP server.")
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of form."""
+        return [kind.strip() for kind in self.forms.split(",") if kind.strip()]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CampaignSettings:
+    """The settings of a new campaign."""
+
+    title: str = option("", "Name of the collection in mails.")
+    organiser: str = option("", "Name that signs the mails.")
+    contact: str = option("", "The organiser's mail address.")
+    address: str = option("http://localhost:8000", "Public address of 'citebed serve'.")
+    grades: int = option(
+        4,
+        "Number of grades in phase one (default 4; otherwise describe each with --grade).",
+        min=2,
+        max=9,
+    )
+    grade: tuple[str, ...] = option((), "Description of a grade, lowest grade first (repeatable).")
+    relevant_from: int = option(2, "Lowest relevant grade.")
+
+
 def new(
     folder: Folder,
     collection: Annotated[Path, typer.Option(help="The collection to be judged.")],
     papers: Annotated[
-        Path,
-        typer.Option(
-            help="Source papers with authors and mail addresses: Source papers: CSV or BibTeX."
-        ),
+        Path, typer.Option(help="Source papers with authors and mail addresses: CSV or BibTeX.")
     ],
-    title: Title = None,
-    organiser: Annotated[str, typer.Option(help="Name that signs the mails.")] = "",
-    contact: Annotated[str, typer.Option(help="The organiser's mail address.")] = "",
-    address: Annotated[
-        str, typer.Option(help="Public address of 'citebed serve'.")
-    ] = "http://localhost:8000",
-    grades: Annotated[
-        int,
-        typer.Option(
-            min=2,
-            max=9,
-            help="Number of grades in phase one (default 4; otherwise describe each with --grade).",
-        ),
-    ] = 4,
-    grade: Annotated[
-        list[str] | None,
-        typer.Option(help="Description of a grade, lowest grade first (repeatable)."),
-    ] = None,
-    relevant_from: Relevant = 2,
+    options: CampaignSettings,
     database: Database = None,
 ) -> None:
     """Start a campaign: its source papers, their authors and reference lists.
@@ -69,13 +73,14 @@ def new(
     from citebed.judging import new_campaign
     from citebed.judging.settings import FOUR_GRADES
 
-    words = tuple(grade or (FOUR_GRADES if grades == len(FOUR_GRADES) else ()))
-    if len(words) != grades:
-        raise CitebedError(f"{grades} grades need {grades} times --grade, lowest grade first; "
-                           f"found {len(words)}.")  # fmt: skip
-    chosen: dict[str, Any] = {"title": title} if title else {}
-    chosen |= {"organiser": organiser, "contact": contact, "address": address}
-    chosen |= {"grades": words, "relevant_from": relevant_from}
+    usual = FOUR_GRADES if options.grades == len(FOUR_GRADES) else ()
+    if len(grades := options.grade or tuple(usual)) != options.grades:
+        raise CitebedError(f"{options.grades} grades need {options.grades} times --grade, lowest "
+                           f"grade first; found {len(grades)}.")  # fmt: skip
+    chosen = {name: value for name, value in vars(options).items() if name != "grade"}
+    chosen = {**chosen, "grades": grades}
+    if not options.title:
+        del chosen["title"]
     made = new_campaign(folder, collection, papers, database=database, **chosen)
     with made.reading() as tx:
         from citebed.judging.status import references_matched
@@ -100,10 +105,9 @@ def _note_where_links_lead(opened: Campaign) -> None:
             "--address https://…")  # fmt: skip
 
 
-@campaign.command()
 def settings(
     folder: Folder,
-    title: Title = None,
+    title: Annotated[str | None, typer.Option(help="Name of the collection in mails.")] = None,
     organiser: Annotated[str | None, typer.Option(help="Name that signs the mails.")] = None,
     contact: Annotated[str | None, typer.Option(help="The organiser's mail address.")] = None,
     address: Annotated[str | None, typer.Option(help="Public address of 'citebed serve'.")] = None,
@@ -132,7 +136,6 @@ def settings(
     typer.echo(f"guidelines: {count(len(guide.split()), 'word') if guide else 'none'}")
 
 
-@campaign.command()
 def papers(
     folder: Folder, file: Annotated[Path, typer.Argument(help="Source papers: CSV or BibTeX.")]
 ) -> None:
@@ -144,11 +147,9 @@ def papers(
     typer.echo(f"added {count(added, 'paper')}")
 
 
-@campaign.command()
 def invite(
     folder: Folder,
-    forms: Forms = ALL_FORMS,
-    outbox: Outbox = None,
+    options: MailOptions,
     on: Annotated[
         datetime | None,
         typer.Option(
@@ -156,7 +157,6 @@ def invite(
             help="Use this date instead of today; only papers published by then count.",
         ),
     ] = None,
-    send: Send = False,
 ) -> None:
     """Write invitations to everyone who has not been invited yet.
 
@@ -165,39 +165,32 @@ def invite(
     Example: citebed campaign invite cr26 --forms text,pdf,html,web
     """
     opened = open_folder(folder)
-    written = opened.invite(_ways(forms), outbox, on=on.date() if on else None)
-    _report_mails(opened, written, outbox, send)
+    day = on.date() if on else None
+    _report_mails(opened, opened.invite(options.kinds, options.outbox, on=day), options)
 
 
-@campaign.command()
 def remind(
     folder: Folder,
-    forms: Forms = ALL_FORMS,
-    outbox: Outbox = None,
+    options: MailOptions,
     after_days: Annotated[
         int, typer.Option(min=0, help="Minimum number of days since the last mail.")
     ] = 7,
-    send: Send = False,
 ) -> None:
     """Remind everyone who has not answered, except people who opted out.
 
     Example: citebed campaign remind cr26 --after-days 10
     """
     opened = open_folder(folder)
-    written = opened.remind(_ways(forms), outbox, after_days=after_days)
-    _report_mails(opened, written, outbox, send)
+    written = opened.remind(options.kinds, options.outbox, after_days=after_days)
+    _report_mails(opened, written, options)
 
 
-def _ways(forms: str) -> list[str]:
-    return [way.strip() for way in forms.split(",") if way.strip()]
-
-
-def _report_mails(opened: Campaign, written: list[Path], outbox: Path | None, send: bool) -> None:
-    place = printable(outbox or opened.outbox)
+def _report_mails(opened: Campaign, written: list[Path], options: MailOptions) -> None:
+    place = printable(options.outbox or opened.outbox)
     typer.echo(f"wrote {count(len(written), 'mail')} into {place}")
     if written:
         _note_where_links_lead(opened)
-    if not send:
+    if not options.send:
         return
     sent = opened.send(_smtp(opened.folder))
     typer.echo(f"sent {sent.sent}, failed {sent.failed}, will retry {sent.deferred}")
@@ -224,15 +217,13 @@ def _smtp(folder: Path) -> Smtp:
                            "starttls, per_minute.") from error  # fmt: skip
 
 
-@campaign.command()
 def returns(
     folder: Folder,
     paths: Annotated[
         list[Path], typer.Argument(help="Files and folders with returned forms.", metavar="PATH…")
     ],
     again: Annotated[
-        bool,
-        typer.Option("--again", help="Read returns again that were imported before."),
+        bool, typer.Option("--again", help="Read returns again that were imported before.")
     ] = False,
     charset: Annotated[
         str,
@@ -251,7 +242,7 @@ def returns(
     """
     done = open_folder(folder).returns(paths, again=again, charset=charset)
     if as_json:
-        print_rows([_returned_row(each) for each in done], "json")
+        print_json([_returned_row(each) for each in done])
     for each in done if not as_json else ():
         typer.echo(f"{printable(each.name)}: {each.summary()}")
         for line, what in each.unread:
@@ -272,7 +263,6 @@ def _returned_row(each: Any) -> dict[str, Any]:
     }
 
 
-@campaign.command()
 def organiser(
     folder: Folder,
     name: Annotated[str, typer.Argument(help="The name to log in with.")],
@@ -303,7 +293,6 @@ def organiser(
     typer.echo(f"{name} can log in")
 
 
-@campaign.command()
 def organisers(folder: Folder) -> None:
     """List who can log in to the organisers' pages.
 

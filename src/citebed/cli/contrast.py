@@ -1,0 +1,173 @@
+"""The commands ``contrast`` and ``pool-bias``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from citebed.cli.options import Measures, QrelsFile, RunFiles, TableOptions, typed
+from citebed.cli.output import check_page, print_lines, print_rows
+from citebed.errors import CitebedError
+from citebed.evaluation.options import CONTRASTED, POOLED, ContrastOptions, PoolBiasOptions
+from citebed.options import option
+from citebed.wording import count, printable
+
+if TYPE_CHECKING:
+    from citebed.frames import MultiTableResult
+    from citebed.report.tables import Table
+
+ContrastPart = Literal[
+    "judgements", "summary", "changes", "correlations", "conclusions", "movers", "queries"
+]  # fmt: skip
+BiasPart = Literal["falls", "orders", "unjudged", "conclusions"]
+FULL = "Print all tables and draw all figures, not only the summary."
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContrastOutput(TableOptions):
+    """What ``contrast`` prints and draws."""
+
+    part: ContrastPart | None = option(
+        None, "Print only this table ('queries' is printed only on request)."
+    )
+    full: bool = option(False, FULL, "--full", "--all")
+    plots: Path | None = option(
+        None,
+        "Save plots to this folder: system means, and per-query scatter plots of the best run and "
+        "of the run that changes most.",
+    )
+    report: Path | None = option(None, "Write tables and figures to this HTML file.")
+    draw: tuple[str, ...] = option(
+        (), "With --plots: plot the queries of this run instead (repeatable).", metavar="RUN"
+    )
+    pair: tuple[str, str] | None = option(
+        None, "With --plots: also plot these two runs against each other.", metavar="RUN RUN"
+    )
+
+
+def contrast(
+    context: typer.Context,
+    before: Annotated[
+        Path, typer.Argument(help="First judgement set, e.g. of cited papers.", metavar="J1")
+    ],
+    after: Annotated[
+        Path, typer.Argument(help="Second judgement set, e.g. extended.", metavar="J12")
+    ],
+    runs: RunFiles,
+    output: ContrastOutput,
+    options: ContrastOptions,
+    measures: Measures = None,
+) -> None:
+    """Compare the same runs under two judgement sets.
+
+    Prints each measure under both sets and a summary of what changes. --full adds correlations of
+    systems and of queries (τ_AP takes the second set as the truth), which significant differences
+    survive, by how much each shifts, and the queries that change most. Only queries that both sets
+    judge count, and only those with a relevant document in both (--keep-empty keeps the others).
+    Measures: AP, P@5, Rprec, GMAP and Bpref, unless you name some.
+
+    Example: citebed contrast j1.qrels j12.qrels runs/*.run -m AP -m Bpref --plots figures/
+    """
+    from citebed.evaluation.contrasts.contrast import contrast as contrast_runs
+    from citebed.report.contrast_tables import contrast_lines, contrast_tables
+
+    style, full, plots = output.style, output.full, output.plots
+    if output.report:
+        check_page(output.report, {os.path.realpath(path) for path in (before, after, *runs)})
+    for flag, named in (("--pair", output.pair), ("--draw", output.draw)):
+        if named and plots is None:
+            raise typer.BadParameter(f"{flag} needs --plots FOLDER.")
+    pair, drawn_runs = find_pair(output.pair, runs), find_plotted(output.draw, runs)
+    contrasted = contrast_runs(before, after, runs, measures or CONTRASTED, options)
+    notes = []
+    if plots is not None:
+        from citebed.report.contrast_page import draw_contrast
+
+        drawn = draw_contrast(contrasted, plots, pair, runs=drawn_runs or None, full=full)
+        notes.append(f"{count(len(drawn), 'figure file')} in {printable(plots)}")
+    if output.report:
+        from citebed.files.output_files import write_file
+        from citebed.report.contrast_page import contrast_page
+
+        page = printable(contrast_page(contrasted, typed(context))).encode()
+        write_file(output.report, page)
+        notes.append(f"{printable(output.report)}: {len(page) / 1e6:.1f} MB")
+    _print(contrasted, output.part, style, contrast_tables(contrasted, output.part, full=full))
+    print_lines(contrast_lines(contrasted, output.part, full=full), style)
+    judged = count(len(contrasted.sets.query_ids), "query")
+    scored = count(len(contrasted.before.runs), "run")
+    print_lines([*notes, f"{judged} judged in both sets; {scored}"], style)
+    if output.part is None and not full and style == "table":
+        _print_rest("correlations, differences, queries that change most")
+
+
+def find_plotted(names: Sequence[str], runs: Sequence[Path]) -> list[str]:
+    """Return the names of runs to plot, given their names or files."""
+    from citebed.runs.reader import find_run_name
+
+    return [find_run_name(name, runs, "run to plot") for name in names]
+
+
+def find_pair(pair: tuple[str, str] | None, runs: Sequence[Path]) -> tuple[str, str] | None:
+    """Return the names of the two runs of ``--pair``; they must differ."""
+    if pair is None:
+        return None
+    first, second = find_plotted(pair, runs)
+    if first == second:
+        raise CitebedError(f"--pair names '{first}' twice. Name two different runs.")
+    return first, second
+
+
+def _print(parts: MultiTableResult, part: str | None, style: str, tables: Iterable[Table]) -> None:
+    """Print one part or all; rows of all parts have their part's name (except per-query rows)."""
+    if style in ("json", "csv"):
+        print_rows(parts.all_rows() if part is None else parts.rows(part), style)
+        return
+    titles = {"table": "{}\n", "markdown": "**{}**\n\n", "latex": "% {}\n"}
+    for at, table in enumerate(tables):
+        gap = "\n" if at else ""
+        typer.echo(gap + titles[style].format(table.caption) + table.written(style), nl=False)
+
+
+def _print_rest(what: str) -> None:
+    typer.echo(f"--full prints the rest: {what}; --part NAME one table")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BiasOutput(TableOptions):
+    """What ``pool-bias`` prints."""
+
+    part: BiasPart | None = option(None, "Print only this table.")
+    full: bool = option(False, FULL, "--full", "--all")
+
+
+def pool_bias(
+    qrels: QrelsFile,
+    runs: RunFiles,
+    output: BiasOutput,
+    options: PoolBiasOptions,
+    measures: Measures = None,
+) -> None:
+    """Measure pool bias: how much does a run's score drop if its unique documents were unjudged?
+
+    For each run (or team), citebed removes the judgements of documents that only this run has in
+    its first N (--depth), and scores all runs again. For every significant difference it then
+    checks whether it would hold if all unjudged documents of the worse run were relevant.
+    Measures: AP, P@10 and Bpref, unless you name some.
+
+    Example: citebed pool-bias all.qrels runs/*.run --teams teams.txt --depth 100 -m AP
+    """
+    from citebed.evaluation.contrasts.pool_bias import pool_bias as measure_bias
+    from citebed.report.contrast_tables import bias_lines, bias_tables
+
+    style, part, full = output.style, output.part, output.full
+    bias = measure_bias(qrels, runs, measures or POOLED, options)
+    _print(bias, part, style, bias_tables(bias, part, full=full))
+    print_lines(bias_lines(bias, full=full), style)
+    if part is None and not full and style == "table":
+        _print_rest("every difference that depends on unjudged documents")

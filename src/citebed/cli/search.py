@@ -1,0 +1,312 @@
+"""The commands ``index``, ``search``, ``find`` and ``tune``."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from citebed.cli.options import AsJson, CollectionFolder, Quiet, RowOptions, SparkOptions
+from citebed.cli.output import print_json, print_notes, print_rows, say
+from citebed.errors import CitebedError
+from citebed.options import option
+from citebed.report.terminal import progress_bar
+from citebed.wording import count, for_terminal, printable
+
+if TYPE_CHECKING:
+    from citebed.collection import Collection
+    from citebed.collection.filters import Filter
+    from citebed.retrieval.index.index import Index
+    from citebed.retrieval.tuning import Tuned
+
+Model = Annotated[
+    str, typer.Option("--model", "-m", help="Retrieval model, e.g. 'bm25(k1=0.9,b=0.4)+rm3'.")
+]
+FieldWeights = Annotated[
+    str,
+    typer.Option(
+        "--fields",
+        help="Fields and weights, e.g. 'title=2,abstract,citing=0.5' (default: title, abstract, "
+        "keywords; full text with weight 0.1).",
+    ),
+]
+DEFAULT_FIELDS = "default"
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexCommand:
+    """What to index and how."""
+
+    analyser: str = option(
+        "auto",
+        "Text analyser: auto (by language), english, snowball(german), mixed(english,chinese), "
+        "none …",
+    )
+    citing: tuple[Path, ...] = option((), "Citation contexts (JSON Lines) to index (repeatable).")
+    rebuild: bool = option(False, "Rebuild the index from scratch.")
+    neural: bool = option(
+        False,
+        "Also compute document vectors with the downloaded encoder. Slow; resumes after "
+        "interruption.",
+    )
+    encoder: str | None = option(
+        None, "Compute document vectors with this encoder: a folder, or a Hugging Face name."
+    )
+    static: str | None = option(
+        None, "Your own word vectors from 'citebed train static'; 'shipped' restores citebed's."
+    )
+    fit: bool | None = option(
+        None,
+        "Re-estimate the weight of word vectors from the abstracts (default: once, and again when "
+        "10 % of the documents changed).",
+        "--fit/--no-fit",
+    )
+    workers: int = option(0, "Number of indexing processes (0: one per core).")
+
+
+def index(
+    collection: CollectionFolder,
+    options: IndexCommand,
+    spark: SparkOptions,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Index a collection for searching, or update its index.
+
+    Only new and changed documents are indexed. The field 'citing' holds what other papers say when
+    they cite a document. With --on, every shard of a collection gets its own index.
+
+    Example: citebed index acm-cr/
+    """
+    from citebed.collection import open_collection
+    from citebed.report.collection import index_lines
+
+    opened = open_collection(collection)  # check it before loading a model
+    common = (options.analyser, options.citing, options.workers, options.rebuild)
+    if spark.on is not None:
+        from citebed.retrieval.sharded.sharded_index import ShardOptions
+
+        local = {"--neural": options.neural, "--encoder": options.encoder, "--fit": options.fit}
+        for name in (name for name, value in local.items() if value):
+            raise CitebedError(f"{name} cannot be combined with --on. Remove one of them.")
+        with spark.engine() as there:
+            report = there.index(opened, ShardOptions(*common, options.static))
+    else:
+        from citebed.retrieval import encoders
+        from citebed.retrieval.index.builder import IndexOptions
+        from citebed.retrieval.ranking.fitting import build_index
+        from citebed.retrieval.vectors.static_model import choose_model
+
+        wanted = options.encoder or options.neural
+        model = encoders.index_encoder(wanted) if wanted else None
+        how = IndexOptions(*common, model, choose_model(options.static))
+        with progress_bar(quiet or as_json, unit="documents") as progress:
+            report = build_index(opened, how, progress, fit=options.fit)
+    if as_json:
+        print_json([report._asdict()])
+    elif not quiet:
+        for line in index_lines(collection, report):
+            typer.echo(line)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchCommand:
+    """How to search, and the run to write."""
+
+    depth: int = option(1000, "Documents per query.", min=1)
+    output: Path | None = option(
+        None, "Output run (.parquet for a table; default: runs/…).", "--output", "-o"
+    )
+    as_is: bool = option(False, "Do not clean queries (keep citation markers and single letters).")
+    threads: int = option(0, "Number of threads (0: one per core).", min=0)
+    overwrite: bool = option(False, "Overwrite an existing run.")
+
+
+def search(
+    collection: CollectionFolder,
+    queries: Annotated[
+        str, typer.Option("--queries", help="Query set of the collection, or a file of queries.")
+    ],
+    options: SearchCommand,
+    spark: SparkOptions,
+    model: Model = "bm25",
+    fields: FieldWeights = DEFAULT_FIELDS,
+    quiet: Quiet = False,
+) -> None:
+    """Run all queries of a set; write a TREC run and a JSON file with its settings.
+
+    Example: citebed search acm-cr/ --queries paragraphs --model bm25 --depth 1000 -o bm25.run
+    """
+    from citebed.retrieval.execution.run_files import Asked, search_to_file
+    from citebed.retrieval.execution.runner import RunOptions
+    from citebed.retrieval.search.fields import fields_of
+
+    how = RunOptions(options.depth, fields_of(fields), options.threads, options.as_is)
+    asked = Asked(
+        queries=queries, model=model, options=how, output=options.output,
+        overwrite=options.overwrite, command=["citebed", *sys.argv[1:]],
+    )  # fmt: skip
+    with progress_bar(quiet, unit="queries") as progress:
+        if spark.on is None:
+            found = search_to_file(collection, asked, progress)
+        else:
+            with spark.engine() as there:
+                found = search_to_file(collection, asked, progress, there.shards_of(collection))
+    if not quiet:
+        print_notes(found.notes)
+        typer.echo(found.summary)
+
+
+def open_both(folder: Path, quiet: bool = False) -> tuple[Collection, Index]:
+    """Open a collection and its index; print a note if the index is out of date."""
+    from citebed.collection import open_collection
+    from citebed.retrieval.index.index import open_index
+
+    collection = open_collection(folder)
+    index = open_index(folder, verified=True)
+    if not quiet and not index.is_current():
+        name = printable(folder)
+        say(f"note: {name} has changed since it was indexed; run: citebed index {name}")
+    return collection, index
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilterOptions:
+    """Conditions on documents."""
+
+    years: str = option("", "Only papers from these years: 2015, 2010-2020, 2010- or -1999.")
+    venue: tuple[str, ...] = option(
+        (), "Only papers from this venue, named as in the collection (repeatable)."
+    )
+    type: tuple[str, ...] = option((), "Only papers of this type, e.g. article (repeatable).")
+    author: tuple[str, ...] = option(
+        (), "Only papers by this author, e.g. 'Zhai, Chengxiang' (repeatable)."
+    )
+
+    def filter(self) -> Filter:
+        """Return the filter; it checks the years."""
+        from citebed.collection.filters import Filter
+
+        return Filter(self.years, self.venue, self.type, self.author)
+
+
+def find(
+    collection: CollectionFolder,
+    conditions: FilterOptions,
+    output: RowOptions,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Title or abstract words, author names, years, a DOI or a key. Without words: "
+            "all documents.",
+            show_default=False,
+        ),
+    ] = None,
+    sort: Annotated[
+        str,
+        typer.Option(
+            help="Sort order: best, newest, oldest, title or cited (most cited in this "
+            "collection first)."
+        ),
+    ] = "best",
+    start: Annotated[int, typer.Option(min=0, help="Skip this many results.")] = 0,
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of documents to show.")] = 25,
+) -> None:
+    """Find documents of a collection by words, names, years or keys.
+
+    A document matches if its text, authors' names or year contain all the words.
+
+    Example: citebed find acm-cr/ croft 2001 --type inproceedings
+    """
+    from citebed.retrieval.library.library import Library
+    from citebed.retrieval.recommend.recommender import Recommender
+    from citebed.retrieval.recommend.wording import authors_of
+
+    style, among = output.style, conditions.filter()
+    library = Library(Recommender(*open_both(collection)))
+    found = library.find(" ".join(words or ()), among=among, sort=sort, start=start, k=k)
+    print_notes(found.notes)
+    if style != "table":
+        print_rows(list(found.rows), style)
+        return
+    for row in found.rows:
+        typer.echo(f"{row['rank']:>3}. {for_terminal(row['title'] or row['doc_id'])}")
+        by = (authors_of(row["authors"]), str(row["year"] or ""), row["venue"], row["doi"])
+        typer.echo(f"     {for_terminal(' · '.join(filter(None, by)))}")
+        cited = f"  cited by {row['cited']:,} here" if row["cited"] else ""
+        typer.echo(f"     cite as: {for_terminal(row['key'])}{cited}")
+    typer.echo(found.summary)
+    for facet in ("year", "venue", "author", "type") if found.total > len(found.rows) else ():
+        values = [f"{name} ({number:,})" for name, number in found.of_facet(facet).items()][:5]
+        if len(values) > 1:
+            typer.echo(for_terminal(f"  {facet}: {'; '.join(values)}"))
+
+
+def tune(
+    collection: CollectionFolder,
+    drafts: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Drafts (.tex, .md) that cite papers of the collection."),
+    ] = None,
+    queries: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Query set of the collection, or a file of queries (repeatable). Default without "
+            "drafts: all sets that have judgements."
+        ),
+    ] = None,
+    qrels: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Judgements of these queries, e.g. of a campaign, instead of the set's own "
+            "(repeatable)."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Tune the weights of word vectors and citation counts on your drafts or judged queries.
+
+    citebed tries several weights on the citing sentences of your drafts and on judged queries, and
+    stores better ones in the index. 'citebed index --fit' goes back to the weights estimated from
+    the abstracts.
+
+    Example: citebed tune mine/ paper.tex thesis.tex
+    """
+    from citebed.retrieval.tuning import tune as tune_collection
+
+    with progress_bar(quiet or as_json, unit="questions") as progress:
+        tuned = tune_collection(
+            collection, drafts or (), queries=queries or (), qrels=qrels or (), progress=progress
+        )
+    if as_json:
+        print_json([{**tuned._asdict(), "learned_from": " ".join(tuned.learned_from)}])
+    elif not quiet:
+        typer.echo("\n".join(tuned_lines(printable(collection), tuned)))
+
+
+def tuned_lines(name: str, tuned: Tuned) -> list[str]:
+    """Describe the result of tuning for people."""
+    asked = f"{count(tuned.questions, 'question')} of {count(tuned.askers, 'paper')}"
+    if tuned.questions < tuned.needed:
+        what = f"{asked} with relevant documents in the collection; it needs {tuned.needed}"
+        return [f"{name}: nothing was changed: there are only {what}"]
+    words = f"words {tuned.words_share:.2f}, vectors {1 - tuned.words_share:.2f}"
+    before = f"before {tuned.words_share_before:.2f}, {1 - tuned.words_share_before:.2f}"
+    if tuned.fame_before != tuned.fame:
+        words += f", being cited {tuned.fame:.2f} of its weight"
+        before += f", {tuned.fame_before:.2f}"
+    figures = f"nDCG@10 {tuned.after:.3f}, by BM25 {tuned.bm25:.3f}"
+    if not tuned.changed:
+        return [f"{name}: the weights stay ({words}): no others are better for {asked}; {figures}"]
+    lines = [
+        f"{name}: tuned on {asked}: {words} ({before}); {figures}, before {tuned.before:.3f}, "
+        "by cross-validation over papers"
+    ]
+    if tuned.learned_from:
+        sets = ", ".join(map(printable, tuned.learned_from))
+        lines.append(f"note: do not report scores on {sets}, because citebed tuned on it")
+    return lines

@@ -1,0 +1,124 @@
+"""The commands ``serve`` and ``desk``: the workbench, the pages of campaigns, drafts."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import typer
+
+from citebed.cli.options import AsJson, CollectionFolder
+from citebed.cli.output import print_json, say
+from citebed.options import option
+from citebed.wording import count, for_terminal, printable
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions:
+    """What to serve and where."""
+
+    campaign: tuple[Path, ...] = option((), "Folder of a campaign (repeatable).")
+    database: str | None = option(None, "Database URL (overrides campaign.toml).")
+    host: str = option("127.0.0.1", "Address to listen on.")
+    port: int | None = option(None, "Port (default: 8000, or any free port).", min=1, max=65535)
+    address: str = option(
+        "",
+        "Public address of the workbench behind a reverse proxy, e.g. https://papers.example.org.",
+    )
+    allow: tuple[Path, ...] = option((), "Allow imports from this server folder (repeatable).")
+    browser: bool = option(True, "Open the workbench in a browser.", "--browser/--no-browser")
+
+
+def serve(
+    options: ServeOptions,
+    collections: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[COLLECTION]...", help="Collections to open in the workbench."),
+    ] = None,
+) -> None:
+    """Open the workbench in a browser: recommend, search, compare, import; or serve a campaign.
+
+    The workbench listens on this machine only and opens with the address that citebed prints. On
+    any other --host or --address it requires the password in CITEBED_PASSWORD. Scripts use the key
+    that /api/docs describes. Assessors open a campaign with their personal links, organisers with a
+    password ('citebed campaign organiser'); beside a collection, the workbench lists it too.
+
+    Example: citebed serve acm-cr/
+    """
+    campaigns = []
+    if options.campaign:
+        from citebed.judging import open_campaign
+
+        campaigns = [open_campaign(each, options.database) for each in options.campaign]
+    if len(campaigns) == 1 and not collections:
+        from citebed.web.campaigns.app import serve as serve_campaign
+
+        serve_campaign(campaigns[0], options.host, options.port or 8000)
+        return
+    from citebed.web.workbench.server import PASSWORD, serve_workbench
+
+    serve_workbench(
+        collections or [], options.host, options.port, browser=options.browser,
+        password=os.environ.get(PASSWORD, ""), address=options.address, allowed=options.allow,
+        campaigns=campaigns, started=lambda at: print_address(at, options.port),
+    )  # fmt: skip
+
+
+def print_address(address: str, wanted: int | None = None) -> None:
+    """Print the address of the workbench and how scripts authenticate."""
+    from citebed.web.access import key_file
+    from citebed.web.workbench.server import DEFAULT_PORT
+
+    url = urlsplit(address)
+    if wanted is None and url.port not in (None, DEFAULT_PORT):
+        say(f"Port {DEFAULT_PORT} is in use, so citebed uses another.")
+    say(f"The workbench is open at {printable(address)}")
+    docs = printable(f"{url.scheme}://{url.netloc}/api/docs")
+    key = printable(str(key_file()))
+    say(f"Scripts: the API is described at {docs}, its token is in {key}")
+    say("Press Ctrl-C to stop.")
+
+
+def desk(
+    collection: CollectionFolder,
+    qrels: Annotated[
+        Path | None,
+        typer.Option(help="Export your Good / Not this feedback as qrels to this file."),
+    ] = None,
+    queries: Annotated[
+        Path | None, typer.Option(help="Export the judged passages as queries to this file.")
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Overwrite existing files.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the drafts in the workbench and export your feedback on them.
+
+    "Good" and "Not this" of 'citebed serve' become your own test collection: 'citebed search'
+    takes the queries, 'citebed evaluate' the judgements, and 'citebed tune' both.
+
+    Example: citebed desk mine/ --qrels mine.qrels --queries mine.jsonl
+    """
+    from citebed.collection import open_collection
+    from citebed.drafts.draft_store import DraftStore
+
+    store = DraftStore(open_collection(collection).folder)
+    if qrels is not None or queries is not None:
+        written = store.export(qrels, queries, overwrite=overwrite)
+        judged = count(store.qrels().table.height, "judgement")
+        asked = count(store.queries().height, "query")
+        say(f"wrote {', '.join(map(printable, written))} ({judged} for {asked})")
+    drafts = store.drafts()
+    if as_json:
+        print_json([draft._asdict() for draft in drafts])
+    elif qrels is None and queries is None:
+        for draft in drafts:
+            begin = " ".join(draft.excerpt.split())[:60]
+            typer.echo(for_terminal(draft.name or draft.file or begin or "an empty draft"))
+            cites = count(draft.basket, "paper")
+            typer.echo(f"  {draft.draft_id}  changed {draft.changed[:16]}  {cites} in its basket")
+        typer.echo(f"{count(len(drafts), 'draft')} in the workbench")
