@@ -557,7 +557,7 @@ def test_records_from_standard_input(run: Run, monkeypatch: pytest.MonkeyPatch) 
         (["oaks", "--full"], "--full is for BibTeX"),
         (["oaks", "--append", "paper.tex"], "expected a BibTeX file"),
         (["oaks", "--append", "parts"], "expected a BibTeX file"),
-        (["oaks", "--append", "typo/x.bib"], "there is no folder 'typo'. Make it first"),
+        (["oaks", "--append", "typo/x.bib"], "there is no folder 'typo'. Create it"),
         (["oaks", "--append", "/proc/x.bib"], "cannot write /proc/x.bib"),
         (["gone.bib"], "there is no file 'gone.bib'"),
     ],

@@ -45,7 +45,7 @@ class Contrast(MultiTableResult):
     """The results of runs under two judgement sets."""
 
     PARTS = ("judgements", "summary", "changes", "correlations", "conclusions", "movers", "queries")
-    SHOWN = "changes"
+    MAIN = "changes"
 
     sets: Sets
     before: Evaluation
