@@ -23,9 +23,8 @@ from citebed.distributed.shuffle import pack_table, unpack_table
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.names import measures as parse_measures
 from citebed.evaluation.measures.rankings import Rankings, match
-from citebed.evaluation.options import DEFAULT_MEASURES
+from citebed.evaluation.options import DEFAULT_MEASURES, TREC_EVAL, Settings
 from citebed.evaluation.scoring.evaluation import Evaluation
-from citebed.evaluation.options import TREC_EVAL, Settings
 from citebed.evaluation.scoring.run_scores import AlignedRun, score_aligned
 from citebed.runs.ranking import (
     Ranked,
