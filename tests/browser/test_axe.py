@@ -21,7 +21,7 @@ from tests.unit.judging.conftest import form_row
 
 from citebed.judging.assignments import load_sheet
 from citebed.judging.forms import html_form, text_form
-from citebed.web.workbench.site import ROOMS
+from citebed.web.workbench.site import SECTIONS
 
 LOOKS = [(1400, "light"), (1400, "dark"), (390, "light"), (390, "dark")]
 TEXT = "Pseudo-relevance feedback adds terms from the documents found first to a query."
@@ -43,7 +43,7 @@ def workbench(browser: Any, _server: Any) -> InBrowser:
 @looks
 def test_the_rooms_of_the_workbench(workbench: InBrowser, width: int, scheme: str) -> None:
     found = {}
-    for room, _, _ in ROOMS:
+    for room, _, _ in SECTIONS:
         workbench.room(room, width, scheme)
         found[room] = violations(workbench.browser)
     assert found == {room: [] for room in found}

@@ -24,7 +24,7 @@ from citebed.web.middleware import BodyLimits, CheckAccess, SecurityMiddleware
 from citebed.wording import for_page
 
 _STATIC = Path(__file__).parent / "static"
-_NO_TELEMETRY = dict.fromkeys(("auto_configure", "tracing", "metrics", "logs"), False)
+_NO_TELEMETRY: Any = dict.fromkeys(("auto_configure", "tracing", "metrics", "logs"), False)
 
 
 class Site:

@@ -63,7 +63,7 @@ class RunChoice(StrictRequest):
 
     qrels: Name
     runs: Runs
-    measures: Names = Field([])
+    measures: Names = Field(default=[])
     complete: bool = False
     cluster: Literal["paper"] | None = None
 
@@ -94,7 +94,7 @@ class TimelineBody(RunChoice):
     """Runs to follow over time; options as in ``citebed timeline --times COLLECTION``."""
 
     slices: Slices | None = None
-    weights: Weights = Field(["uniform"])
+    weights: Weights = Field(default=["uniform"])
     per_query: bool = False
     per_slice: bool = False
 

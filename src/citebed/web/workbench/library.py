@@ -40,9 +40,9 @@ class FindRequest(StrictRequest):
 
     words: Annotated[str, Field(max_length=2000)] = ""
     years: Annotated[str, Field(pattern=_YEARS)] = ""
-    venue: Names = Field([])
-    type: Names = Field([])
-    author: Names = Field([])
+    venue: Names = Field(default=[])
+    type: Names = Field(default=[])
+    author: Names = Field(default=[])
     sort: Literal["best", "newest", "oldest", "title", "cited"] = "best"
     start: Annotated[int, Field(ge=0, le=10_000_000)] = 0
     k: Annotated[int, Field(ge=1, le=MOST_SHOWN)] = PAGE_SIZE
@@ -72,7 +72,7 @@ class MapRequest(StrictRequest):
 
     text: Text = ""
     draft: Annotated[str, Field(max_length=100)] = ""
-    doc: Annotated[list[Name], Field(max_length=MOST_LIKE)] = Field([])
+    doc: Annotated[list[Name], Field(max_length=MOST_LIKE)] = Field(default=[])
     k: Annotated[int, Field(ge=1, le=120)] = MAP_SIZE
 
 
@@ -309,9 +309,9 @@ class LibraryUrl(BaseModel):
 
     q: Annotated[str, Field(max_length=2000)] = ""
     years: Annotated[str, Field(max_length=20)] = ""
-    venue: Names = Field([])
-    type: Names = Field([])
-    author: Names = Field([])
+    venue: Names = Field(default=[])
+    type: Names = Field(default=[])
+    author: Names = Field(default=[])
     sort: Annotated[str, Field(max_length=20)] = "best"
     start: Annotated[int, Field(ge=0, le=10_000_000)] = 0
     like: Annotated[list[Name], Field(max_length=MOST_LIKE)] = []

@@ -41,10 +41,10 @@ class RecommendRequest(StrictRequest):
     passage: Number | None = None
     before: Annotated[str, Field(max_length=10)] | None = None
     years: Annotated[str, Field(max_length=30)] = ""
-    venues: Names = Field([])
-    types: Names = Field([])
+    venues: Names = Field(default=[])
+    types: Names = Field(default=[])
     in_bib: bool = False
-    exclude: Names = Field([])
+    exclude: Names = Field(default=[])
     keep_cited: bool = False
     min_probability: Annotated[float, Field(ge=0, le=1)] | None = None
 

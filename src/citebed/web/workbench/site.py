@@ -350,7 +350,7 @@ _FILES_SCHEMA = {
         "name": {"type": "string", "maxLength": 200},
     },
 }
-TAKES_FILES = {
+TAKES_FILES: dict[str, Any] = {
     "openapi_extra": {
         "requestBody": {
             "required": True, "content": {"multipart/form-data": {"schema": _FILES_SCHEMA}},
@@ -381,7 +381,7 @@ async def with_files(request: Request, work: Callable[[list[Upload], str], _T]) 
     where a job or a table refers to them.
     """
     async with received_files(request) as (files, name):
-        uploads = [(each.filename or "", each.file) for each in files]
+        uploads: list[Upload] = [(each.filename or "", each.file) for each in files]
         return await asyncio.to_thread(work, uploads, name)
 
 
