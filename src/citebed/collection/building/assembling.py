@@ -1,12 +1,11 @@
-"""From records on disk to the documents of a collection, in memory that grows by the record's keys.
+"""Build the documents of a collection from records on disk, with memory only for the records' keys.
 
-Every record is read in parts: once for its keys, of which it is decided what it is (a document, a
-part of one, or set aside), and again to be written as that. Records of one document are brought
-together on disk, in buckets by what they have in common.
+citebed reads every record twice, in parts. The first time it reads keys and decides whether the
+record becomes a document, merges into one or is set aside. The second time it writes the result.
+Records of one document are collected in buckets on disk.
 
-Texts of documents in which the name of a LaTeX command seems to be left are counted: a command that
-is not known leaves its name behind (``\\foo bar`` is ``foo bar``), and a reader that goes wrong
-leaves more. This looks at what came out, beside what was read.
+This module also counts the texts in which a LaTeX command seems to be left. The LaTeX reader leaves
+the name of a command that it does not know (``\\foo bar`` becomes ``foo bar``).
 """
 
 from __future__ import annotations
@@ -38,24 +37,25 @@ from citebed.text.identifiers import FreeIds
 from citebed.text.latex import KNOWN_COMMANDS
 
 SPAN = 50_000
-"""So many records are in memory at a time."""
+"""The number of records in memory at a time."""
 BUCKET = 50_000
 MOST_BUCKETS = 64
 MERGED = "merged with the same document"
 
 Crew = Callable[[str, Iterable[object]], Iterable[Any]]
-"""Runs jobs for a target ("module:function") in several processes, and gives their answers."""
+"""Runs jobs for a target ("module:function") in several processes, and returns their results."""
 
 
 @dataclass(frozen=True)
 class Decided:
     """What becomes of each record.
 
-    ``table`` has a row for each, in the order of sources: its place in ``parts``, its ``source`` (a
-    number of ``sources``), the ``reason`` why a rule sets it aside, else the ``owner``, the row of
-    the first record of its document, the number of records (``size``) of that, ``doubtful`` if
-    other documents have its DOI, ``doc_id``: of an owner, that of the document, and the document's
-    ``cite_key``. ``problems`` is what there is to say of records, by source.
+    ``table`` has a row for each record, in the order of the sources: its place in ``parts``, its
+    ``source`` (an index into ``sources``) and, if a rule excludes it, the ``reason``. Other records
+    have an ``owner`` (the row of the first record of the same document) and a ``size`` (the number
+    of records of that document). ``doubtful`` marks records whose DOI other documents have too. In
+    the row of an owner, ``doc_id`` is the id of the document. ``cite_key`` is the citation key of
+    the document. ``problems`` has the problems of records by source.
     """
 
     parts: Parts
@@ -64,7 +64,7 @@ class Decided:
     problems: list[tuple[str, Problem]] = field(default_factory=list)
 
     def spans(self) -> Iterator[tuple[int, pl.DataFrame]]:
-        """Slices of the table, numbered."""
+        """Yield numbered slices of the table."""
         for number, start in enumerate(range(0, self.table.height, SPAN)):
             yield number, self.table[start : start + SPAN]
 
@@ -72,7 +72,7 @@ class Decided:
 _READ_FIRST = (
     "doc_id", "type", "title", "doi", "arxiv", "abstract", "language", "source", "line",
 )  # fmt: skip
-"""What rules look at, and what records are first known by."""
+"""The columns that rules and the first keys of records need."""
 
 
 def decide(
@@ -85,9 +85,10 @@ def decide(
 ) -> Decided:
     """Decide what becomes of each record.
 
-    From the part ``earlier`` on they are of an earlier import, where their lines tell their order;
-    the documents that there were ``before`` keep their cite keys. If these are not the ``whole`` of
-    the records, rules may name types and languages that only others have.
+    Parts from number ``earlier`` on have records of an earlier import, in the order of their lines.
+    ``before`` has the documents of the earlier import, which keep their citation keys. Pass
+    ``whole=False`` if ``parts`` do not have all records of the collection: then rules may name
+    types and languages that no record here has.
     """
     problems = resolve_crossrefs(parts)
     numbers: dict[str, int] = {}
@@ -130,7 +131,7 @@ def _empty_index() -> pl.DataFrame:
 
 
 def _in_order(index: pl.DataFrame, sources: list[str]) -> pl.DataFrame:
-    """By the names of sources; within one as it was read."""
+    """Sort by the names of sources, and within a source in the order of reading."""
     order = sorted(range(len(sources)), key=sources.__getitem__)
     ranks = pl.Series(order, dtype=pl.UInt32).arg_sort()
     index = index.with_columns(rank=ranks.gather(index["source"]))
@@ -142,7 +143,7 @@ def _in_order(index: pl.DataFrame, sources: list[str]) -> pl.DataFrame:
 
 
 def resolve_crossrefs(parts: Parts) -> list[tuple[str, Problem]]:
-    """Fill in what BibTeX's ``crossref`` lends; what there is to say of it, by source."""
+    """Fill in the fields that BibTeX's ``crossref`` lends; return the problems by source."""
     named = [parts.read(part, ["crossref"])["crossref"].drop_nulls() for part in range(len(parts))]
     names = pl.concat([pl.Series(dtype=pl.String), *named]).str.to_lowercase().unique()
     problems: list[tuple[str, Problem]] = []
@@ -164,7 +165,7 @@ def resolve_crossrefs(parts: Parts) -> list[tuple[str, Problem]]:
 
 
 def _with_owners(index: pl.DataFrame, parts: Parts) -> pl.DataFrame:
-    """The table of `Decided`, from the keys of all records."""
+    """Return the table of `Decided`, from the keys of all records."""
     wanted = index if not index["reason"].count() else index.filter(pl.col("reason").is_null())
 
     same = identities(wanted, lambda rows, what: parts.take(wanted[rows], what))
@@ -183,7 +184,7 @@ def _with_owners(index: pl.DataFrame, parts: Parts) -> pl.DataFrame:
 
 
 def _renamed(table: pl.DataFrame) -> pl.DataFrame:
-    """Different documents under one id: all but the first get a number behind it."""
+    """Add a number to the ids of different documents with the same id, except for the first."""
     is_owner = pl.col("owner") == pl.col("row")
     owners = table.lazy().filter(is_owner).select("row", "doc_id").collect()
     rows = fresh_ids(owners)
@@ -197,8 +198,8 @@ def _renamed(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def fresh_ids(owners: pl.DataFrame) -> pl.DataFrame:
-    """The ids (``fresh``) of those documents of which several have one ``doc_id``, by ``row``; the
-    first one's is that."""
+    """Return new ids (``fresh``) by ``row`` for documents that share a ``doc_id``. The first of
+    them keeps it."""
     twice = owners.filter(pl.col("doc_id").is_duplicated())
     if twice.is_empty():
         return owners.select("row", fresh="doc_id").clear()
@@ -216,7 +217,7 @@ def fresh_ids(owners: pl.DataFrame) -> pl.DataFrame:
 
 
 def documents(decided: Decided, folder: Path, crew: Crew) -> Iterator[pl.DataFrame]:
-    """The documents, span by span; those of several records are made under ``folder``."""
+    """Yield the documents, span by span; files of merged documents go under ``folder``."""
     made = _combined(decided, folder, crew)
     names = decided.table.select("doc_id", "cite_key")
     for number, span in decided.spans():
@@ -228,7 +229,8 @@ def documents(decided: Decided, folder: Path, crew: Crew) -> Iterator[pl.DataFra
 
 
 def singles(records: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
-    """The documents of one record each; ``rows`` say what becomes of these."""
+    """Return the documents made of one record each; ``rows`` are their rows of the decided
+    table."""
     read_as = pl.col("doc_id")
     named = records.with_columns(
         rows["row"],
@@ -243,7 +245,7 @@ def singles(records: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def several(made: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
-    """The documents that were made of several records, under their ``names`` in the collection."""
+    """Return the documents made of several records, under their ``names`` in the collection."""
     doc_id, key = names["doc_id"], names["cite_key"]
     renamed = pl.col("doc_id") != doc_id
     more = pl.concat_list("doc_id", "aliases").list.unique(maintain_order=True)
@@ -256,8 +258,7 @@ def several(made: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
 
 
 def set_aside(decided: Decided) -> Iterator[pl.DataFrame]:
-    """The records that are no documents of their own, span by span: why, and what they are kept
-    as."""
+    """Yield the records set aside, span by span, with the reason and the document that has them."""
     ids = decided.table["doc_id"]
     for _, span in decided.spans():
         rows = span.filter(is_aside())
@@ -266,19 +267,19 @@ def set_aside(decided: Decided) -> Iterator[pl.DataFrame]:
 
 
 def is_aside() -> pl.Expr:
-    """Whether a record is no document of its own."""
+    """Select records that are excluded or merged."""
     return pl.col("reason").is_not_null() | (pl.col("size") > 1)
 
 
 def told_aside(records: pl.DataFrame, reason: pl.Series, kept_as: pl.Series) -> pl.DataFrame:
-    """Records that are set aside, with why and what they are kept as."""
+    """Return records set aside, with the reason and the id of the document that has them."""
     return records.with_columns(
         reason=pl.lit(reason.fill_null(MERGED)), kept_as=pl.lit(kept_as)
     ).select(list(SET_ASIDE))
 
 
 def _combined(decided: Decided, folder: Path, crew: Crew) -> dict[int, list[Path]]:
-    """The files of documents made of several records, by the span of their first record."""
+    """Return the files of merged documents, by the span of their first record."""
     total = int(decided.table.select((pl.col("size") > 1).sum()).item())
     if not total:
         return {}
@@ -314,7 +315,7 @@ TELLTALES = (
     "ensuremath", "operatorname", "boldsymbol", "leqslant", "geqslant", "varepsilon", "cprime",
     "noopsort", "vphantom",
 )  # fmt: skip
-"""Names of commands that no text has otherwise, in part or whole."""
+"""Names of commands, or parts of names, that occur in no ordinary text."""
 
 FIELDS = ("title", "authors", "venue", "abstract")
 _COMMAND = r"\\[A-Za-z]{3,}\s*\{?"
@@ -322,7 +323,8 @@ _SHOWN = 20
 
 
 def latex_left(documents: pl.LazyFrame) -> pl.DataFrame:
-    """A row for each such text: ``doc_id``, ``source``, ``line``, ``field``, and some of it."""
+    """Return a row for each text with LaTeX left: ``doc_id``, ``source``, ``line``, ``field`` and
+    an excerpt (``text``)."""
     texts = documents.select(
         "doc_id", "source", "line", "title", "venue", "abstract", "bibtex",
         authors=pl.col("authors").list.join("; "),
@@ -344,9 +346,10 @@ def latex_left(documents: pl.LazyFrame) -> pl.DataFrame:
 
 
 def _unknown_commands() -> pl.Expr:
-    """The commands of an entry that would leave their names: not known, and no brace behind them.
+    """Return the commands of an entry that leave their names: unknown ones without a brace after
+    them.
 
-    Two backslashes are a line's end or part of a Windows path.
+    Two backslashes end a line or belong to a Windows path.
     """
     raw = pl.col("bibtex").str.replace_all("\\\\", " ", literal=True).str.extract_all(_COMMAND)
     bare = pl.element().filter(~pl.element().str.ends_with("{")).str.strip_chars("\\ \t\r\n")
@@ -355,7 +358,7 @@ def _unknown_commands() -> pl.Expr:
 
 
 def _left_in(row: dict[str, Any]) -> list[dict[str, Any]]:
-    """The fields of a document with a telltale, or the name of a command that is not known."""
+    """Return the fields of a document that contain a telltale or the name of an unknown command."""
     words = "|".join([*TELLTALES, *(row["names"] or ())])
     pattern = re.compile(words)
     place = {name: row[name] for name in ("doc_id", "source", "line")}
@@ -368,7 +371,7 @@ def _left_in(row: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 class LatexLeft:
-    """How many such ``texts`` there are in documents that pass by in pieces, and in each of them
+    """Counts the texts with LaTeX left: in all documents (``texts``), and in each document
     (``counts``)."""
 
     def __init__(self) -> None:
@@ -376,7 +379,7 @@ class LatexLeft:
         self.counts = pl.Series(dtype=pl.Int32)
 
     def counted(self, pieces: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-        """The pieces as they are."""
+        """Yield the pieces unchanged, and count their texts."""
         for piece in pieces:
             left = latex_left(piece.lazy()).group_by("doc_id").len("count")
             self.texts += int(left["count"].sum())

@@ -1,11 +1,11 @@
-"""From citing papers to queries and answers: which reference is which document.
+"""From citing papers to queries and judgements: find the document that each reference cites.
 
-A query is a paragraph or a sentence that cites at least one document of the collection; its
-relevant documents are those it cites. The citing paper itself is never an answer. Queries are made
-as those of ACM-CR were (Boudin 2021): paragraphs of the sections that a rule names, and
-citations that reveal their author without the names.
+A query is a paragraph or a sentence that cites at least one document of the collection. Its
+relevant documents are those that it cites, without the citing paper itself. citebed makes queries
+as ACM-CR did (Boudin 2021): from the sections that a rule names, and without the author names of
+citations.
 
-Links and sections of records, under the ids of the documents that these became.
+This module also puts links and sections of records under the ids of their documents.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from citebed.text.normalise import fold
 from citebed.text.titles import plain_title
 
 _FEWEST_WORDS = 3
-"""Titles of so many words tell papers apart, as in merging."""
+"""A title with at least this many words identifies a paper, as in merging."""
 
 
 class QuerySet(NamedTuple):
-    """Queries and their judgements; ``queries`` is empty where only judgements were given."""
+    """Queries and their judgements; ``queries`` is empty if the user gave only judgements."""
 
     queries: pl.DataFrame
     qrels: pl.DataFrame
 
 
 class Citing(NamedTuple):
-    """The citing papers' tables, with every reference looked up in the collection."""
+    """The tables of citing papers; `resolve` adds the document of each reference."""
 
     papers: pl.DataFrame
     references: pl.DataFrame
@@ -47,10 +47,10 @@ class Citing(NamedTuple):
 
 
 def resolve(read: Citing, records: pl.DataFrame, rules: Rules) -> Citing:
-    """Look up the papers and their references.
+    """Find the documents of the papers and of their references.
 
-    ``records`` are all documents and those set aside, with ``kept`` telling which: a citing
-    paper that was excluded still lends its year.
+    ``records`` has all documents and the excluded records; its column ``kept`` is true for
+    documents. An excluded citing paper still lends its year.
     """
     rows = records.filter("kept")
     references = _resolve_references(_with_lists(read), unique_names(rows))
@@ -70,8 +70,8 @@ def resolve(read: Citing, records: pl.DataFrame, rules: Rules) -> Citing:
 
 
 def asked(tables: Mapping[str, pl.DataFrame]) -> tuple[pl.Series, pl.Series]:
-    """The names and the folded titles that are looked up for tables as they were read: what has
-    none of them changes nothing of what `resolve` and `with_ids` find."""
+    """Return the names and the folded titles that the tables look up. A document without any of
+    these does not change the results of `resolve` and `with_ids`."""
     record = pl.col("record").str.replace_all(r"\s+", "_").str.to_lowercase()
     items = [
         tables["papers"].select(name=normalise_names(pl.coalesce("doi", "paper_id"))),
@@ -88,7 +88,7 @@ def asked(tables: Mapping[str, pl.DataFrame]) -> tuple[pl.Series, pl.Series]:
 
 
 def are_asked(documents: pl.DataFrame, names: pl.Series, titles: pl.Series) -> pl.DataFrame:
-    """Those of some documents that have a name or a title which is `asked`."""
+    """Return the documents with a name or a title from `asked`."""
     named = all_names(documents).filter(pl.col("name").is_in(names.implode()))
     is_asked = (
         pl.col("doc_id").is_in(named["doc_id"].implode())
@@ -99,11 +99,12 @@ def are_asked(documents: pl.DataFrame, names: pl.Series, titles: pl.Series) -> p
 
 
 def _with_lists(read: Citing) -> pl.DataFrame:
-    """The references; lists in files of their own fill what the paper of the same name lacks."""
+    """Return the references, with those of separate lists for papers of the same name without
+    any."""
     if read.lists.is_empty():
         return read.references
     own, papers = read.references, read.papers
-    # What a list added at an earlier import is added anew.
+    # Drop what a list added in an earlier import; it is added again below.
     own = own.filter(~pl.col("source").is_in(read.lists["source"].unique().to_list()))
     stem = pl.col("source").str.replace(r"\.[^./]*$", "")
     owners = papers.select("paper_id", stem=stem).unique("stem", keep="first", maintain_order=True)
@@ -126,13 +127,13 @@ def _with_lists(read: Citing) -> pl.DataFrame:
 
 
 def _resolve_references(references: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
-    """By DOI, by arXiv id, or by the id that the source has for the cited document."""
+    """Find documents by DOI, by arXiv id, or by the id that the source gives the cited document."""
     stated = {
         "doi": pl.col("doi"),
         "arxiv": _arxiv_name(),
         "id": pl.col("target").str.to_lowercase(),
     }
-    unknown = pl.lit(None, dtype=pl.String)  # what an earlier import found is looked up anew
+    unknown = pl.lit(None, dtype=pl.String)  # discard what an earlier import found
     rows = references.with_columns(
         *(name.alias(f"as_{by}") for by, name in stated.items()),
         doc_id=unknown,
@@ -145,14 +146,15 @@ def _resolve_references(references: pl.DataFrame, names: pl.DataFrame) -> pl.Dat
 
 
 def _arxiv_name() -> pl.Expr:
-    """A reference's name at arXiv: as stated, or as its DOI, address or id says."""
+    """Return a reference's arXiv name: its arXiv id, or the one in its DOI, URL, target or text."""
     stated = pl.lit("arxiv:") + pl.col("arxiv")
     named = [normalise_names(pl.col(column)) for column in ("doi", "url", "target", "raw")]
     return pl.coalesce(stated, *(pl.when(is_arxiv(name)).then(name) for name in named))
 
 
 def _resolved(references: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
-    """References with the document that the first of these columns (``by_doi``) names, and how."""
+    """Fill in ``doc_id`` from the first of these columns (``by_doi``, …) with a value, and
+    ``resolved_by`` with the name of that column."""
     by = (
         pl.when(pl.col(column).is_not_null()).then(pl.lit(column.removeprefix("by_")))
         for column in columns
@@ -163,10 +165,11 @@ def _resolved(references: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
 
 
 def _resolve_titles(references: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
-    """A reference without DOI and id is the document of its title, if just one has that title;
-    so is one with a DOI that several have. First authors, where known, are the same.
+    """Find references by title, if exactly one document has that title.
 
-    A title of one or two words ("Information Retrieval") tells no paper from another.
+    This applies to references without a DOI or id, and to those with a DOI that several documents
+    have. The first authors must be the same if both are known. A title of one or two words
+    ("Information Retrieval") does not identify a paper.
     """
     shared = documents.filter(pl.col("doubtful").list.contains("doi"))["doi"]
     unsure = pl.col("doi").is_null() | pl.col("doi").is_in(shared.implode())
@@ -187,10 +190,10 @@ def _resolve_titles(references: pl.DataFrame, documents: pl.DataFrame) -> pl.Dat
 
 
 def _resolve_preprints(references: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
-    """A preprint is found as what it was published as, and what was published as its preprint:
-    by title and first author, both of which must be the same, and of one document only.
+    """Find the published version of a cited preprint, and the preprint of a cited publication.
 
-    One of the two must be at arXiv: elsewhere two identifiers are two papers.
+    Title and first author must be the same, and only one document may have them. One of the two
+    must be on arXiv: otherwise two identifiers mean two papers.
     """
     work = pl.concat_str([plain_title(pl.col("title")), pl.col("first")], separator="|")
     telling = pl.col("title").str.count_matches(r"[\p{L}\p{N}]+") >= _FEWEST_WORDS
@@ -265,21 +268,22 @@ def _resolve_contexts(contexts: pl.DataFrame, references: pl.DataFrame) -> pl.Da
 
 
 MASK = "[CIT]"
-"""What a citation by name and year is in a query without names."""
+"""The replacement for a citation by name and year in a query without names."""
 
 
 def passages(contexts: pl.DataFrame, rules: Rules) -> pl.DataFrame:
-    """The sentences that queries are made of: of the wanted sections, without names of the cited.
+    """Return the sentences for queries: those of the wanted sections, without names of cited
+    authors.
 
-    Names are looked for where nobody has done so by hand (``anonymised`` is null), or where the
-    rules ask for it wherever they were not taken out.
+    citebed removes names in sentences that nobody has anonymised by hand (``anonymised`` is null).
+    With ``clean_annotations`` it also does so wherever the annotator did not remove them.
     """
     contexts = contexts.filter(~_outside(contexts, rules))
     if rules.clean_annotations:
         contexts = _cleaned(contexts)
     if not rules.anonymise or not contexts["anonymised"].null_count():
         return contexts
-    from citebed.text.anonymise import anonymise  # which takes long to compile its patterns
+    from citebed.text.anonymise import anonymise  # compiles its patterns on import, which is slow
 
     columns = contexts.select("text", pl.col("anonymised").is_null()).iter_rows()
     texts = [anonymise(text, MASK).strip() if unseen else text for text, unseen in columns]
@@ -287,11 +291,12 @@ def passages(contexts: pl.DataFrame, rules: Rules) -> pl.DataFrame:
 
 
 _BROKEN = re.compile(r"(?<=\w)([-\u2010]) (?=\w)")
-"""A hyphen that ended a line, once white space is folded."""
+"""A hyphen at the end of a line, after white space is folded."""
 
 
 def _cleaned(contexts: pl.DataFrame) -> pl.DataFrame:
-    """Sentences of annotated papers like those of full text: words whole, names to look for."""
+    """Make sentences of annotated papers like those of full text: join hyphenated words, and mark
+    the sentences for anonymising."""
     texts = [
         fold(join_hyphens(_BROKEN.sub(r"\1\n", text))) if by_hand is not None else text
         for text, by_hand in contexts.select("text", "anonymised").iter_rows()
@@ -301,7 +306,7 @@ def _cleaned(contexts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _outside(contexts: pl.DataFrame, rules: Rules) -> pl.Series:
-    """Which sentences stand in none of the sections that queries are made of."""
+    """Return which sentences are outside the sections that citebed makes queries of."""
     sections = contexts["section"].fill_null("")
     if not rules.sections:
         return pl.repeat(False, contexts.height, dtype=pl.Boolean, eager=True)
@@ -309,14 +314,15 @@ def _outside(contexts: pl.DataFrame, rules: Rules) -> pl.Series:
 
 
 def paragraphs_outside(contexts: pl.DataFrame, rules: Rules) -> dict[str, int]:
-    """How many citing paragraphs make no query since their section is another; most first."""
+    """Return the number of citing paragraphs outside the wanted sections, by section, most
+    first."""
     left_out = contexts.filter(_outside(contexts, rules)).unique(["paper_id", "context_id"])
     sections = left_out["section"].fill_null("").value_counts(name="paragraphs")
     return dict(sections.sort("paragraphs", "section", descending=[True, False]).iter_rows())
 
 
 def query_sets(citing: Citing, documents: pl.DataFrame, rules: Rules) -> dict[str, QuerySet]:
-    """The query sets ``paragraphs`` and ``sentences``."""
+    """Return the query sets ``paragraphs`` and ``sentences``."""
     if citing.papers.is_empty():
         return {}
     asking = citing.contexts.filter(pl.col("cited").list.len() > 0)
@@ -337,7 +343,8 @@ def query_sets(citing: Citing, documents: pl.DataFrame, rules: Rules) -> dict[st
 
 
 def query_id(passage: pl.Expr) -> pl.Expr:
-    """A passage's id as a query: its paper's, a colon, its own; TREC files allow no blanks."""
+    """Return the id of a passage as a query: paper id, colon, passage id, without the white space
+    that TREC files do not allow."""
     parts = (part.str.replace_all(r"\s+", "_") for part in (pl.col("paper_id"), passage))
     return pl.concat_str(*parts, separator=":")
 
@@ -372,9 +379,9 @@ def _query_set(
 
 
 def with_ids(table: pl.DataFrame, documents: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
-    """The rows of records that are (part of) a document now, under that document's id.
+    """Return the rows whose records belong to a document, under the id of that document.
 
-    Two documents that were read under one id are told apart by their sources.
+    The source tells two documents apart that were read with the same id.
     """
     if table.is_empty():
         return table

@@ -1,8 +1,7 @@
-"""One document made of several records: the richest, its gaps filled from the others.
+"""Merge several records into one document: take the richest and fill its gaps from the others.
 
-What a paper takes from the entry of its proceedings: BibTeX's ``crossref``.
-
-The cite keys of an import's documents: those that they had before, and new ones.
+This module also fills in what BibTeX's ``crossref`` lends an entry, and chooses citation keys: the
+earlier one of a document, or a new one.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _RICH = (
     "authors", "editors", "year", "date", "venue", "volume", "number", "pages", "publisher",
     "doi", "arxiv", "url", "abstract", "keywords", "language",
 )  # fmt: skip
-"""The fields that tell which record is the richest."""
+"""The fields that decide which record is the richest."""
 FILLED = (*_RICH, "place", "edition", "isbn")
 _OPENING = r"^\s*@\s*[^\s{(]+\s*[{(][^,]*"
 _BEST = [name for name in RECORD if name not in ("doc_id", "keys")]
@@ -51,9 +50,10 @@ Row = Mapping[str, Any]
 
 
 class Bucket(NamedTuple):
-    """Records on disk, all of each document's, to be made into documents under ``folder``.
+    """Records on disk to be merged into documents under ``folder``.
 
-    These are put into files by where their first record is: one for each ``span`` of rows.
+    A bucket has all records of its documents. It writes one file for each ``span`` of rows, by the
+    rows of first records.
     """
 
     number: int
@@ -63,7 +63,7 @@ class Bucket(NamedTuple):
 
 
 def combine_bucket(bucket: Bucket) -> list[tuple[int, Path]]:
-    """Make the documents of a bucket; gives the number of each span and its file."""
+    """Make the documents of a bucket; return the number of each span and its file."""
     records = pl.concat([read_ipc(path) for path in bucket.files], rechunk=False)
     made = combine(records).with_columns(span=pl.col("row") // bucket.span)
     items = []
@@ -76,10 +76,10 @@ def combine_bucket(bucket: Bucket) -> list[tuple[int, Path]]:
 
 
 def combine(records: pl.DataFrame) -> pl.DataFrame:
-    """The documents of records that have ``row``, ``identity`` and ``doubtful`` too, by ``row``.
+    """Merge records into documents; the records also have ``row``, ``identity`` and ``doubtful``.
 
-    A document has the first record's id and place in the order. Records that differ in their key
-    alone, as copies of a bibliography do, are looked at once.
+    A document has the id and the row of its first record. Records that differ only in their key,
+    such as copies of a bibliography, count once.
     """
     records = records.sort("row").rechunk()
     distinct = records.with_columns(content=_content()).unique(
@@ -96,7 +96,7 @@ def combine(records: pl.DataFrame) -> pl.DataFrame:
 
 
 def _content() -> pl.Expr:
-    """A number for what a record says, whatever its key."""
+    """Return a hash of a record's content without its key."""
     lists = [name for name in FILLED if RECORD[name] == pl.List(pl.String())]
     texts = [pl.col(name) for name in ("type", "title", *FILLED) if name not in lists]
     joined = [pl.col(name).list.join("\x1f") for name in lists]
@@ -106,7 +106,7 @@ def _content() -> pl.Expr:
 
 
 def _names(records: pl.DataFrame) -> pl.DataFrame:
-    """What each document goes by, and how many records it is made of."""
+    """Return the names of each document, and the number of its records."""
     every = pl.col("keys").explode(empty_as_null=False)
     grouped = records.group_by("identity", maintain_order=True).agg(
         pl.col("row", "doc_id").first(),
@@ -123,13 +123,13 @@ def _names(records: pl.DataFrame) -> pl.DataFrame:
 
 
 def doubtful_fields(doi: pl.Expr) -> pl.Expr:
-    """The names of the fields that are in doubt."""
+    """Return the names of the doubtful fields."""
     none = pl.lit([], dtype=pl.List(pl.String))
     return pl.when(doi).then(pl.lit(["doi"], dtype=pl.List(pl.String))).otherwise(none)
 
 
 def with_aliases(documents: pl.DataFrame) -> pl.DataFrame:
-    """The documents with those of their ``names`` that are not the id as ``aliases``."""
+    """Return the documents with ``aliases``: their ``names`` except for the id."""
     names = documents.select("row", "doc_id", aliases="names").explode("aliases")
     others = names.filter((pl.col("aliases") != pl.col("doc_id")) & (pl.col("aliases") != ""))
     lists = others.group_by("row", maintain_order=True).agg(
@@ -144,14 +144,14 @@ def with_aliases(documents: pl.DataFrame) -> pl.DataFrame:
 
 
 def _made_of(members: list[Row]) -> dict[str, Any]:
-    """The richest record with what it lacks from the others."""
+    """Return the richest record, with its gaps filled from the others."""
     ranked = sorted(members, key=_richness, reverse=True)
     best = dict(ranked[0])
     for other in ranked[1:]:
         best.update({name: other[name] for name in FILLED if not best[name] and other[name]})
     if best["bibtex"] is not None and (missing := _missing(best["bibtex"], ranked[1:])):
         best["bibtex"] = insert_fields(best["bibtex"], missing)
-        # The entry is what will be pasted and exported: the fields are what it says.
+        # Users paste and export the entry, so the fields must match it.
         read = parse_document(best["bibtex"])._asdict()
         best.update({name: read[name] for name in FILLED if read[name]})
     return {name: best[name] for name in ("identity", *_BEST)}
@@ -163,7 +163,7 @@ def _richness(record: Row) -> tuple[int, int, int]:
 
 
 def _missing(bibtex: str, others: Iterable[Row]) -> dict[str, str]:
-    """The fields that only the others' entries have."""
+    """Return the fields that only the entries of the others have."""
     mine, missing = parse_fields(bibtex), dict[str, str]()
     for other in others:
         theirs = parse_fields(other["bibtex"] or write_entry(row_to_document(other)))
@@ -177,19 +177,22 @@ def _missing(bibtex: str, others: Iterable[Row]) -> dict[str, str]:
 
 
 Parents = dict[str, Row]
-"""Records by their ids in lower case, and by source and id."""
+"""Records by their lower-case ids, and by source and id."""
 
 _INHERITED = (
     "editors", "year", "date", "venue", "volume", "number", "publisher", "url", "language",
 )  # fmt: skip
 LENDING = ("doc_id", "source", "line", "title", *_INHERITED)
-"""The columns of a parent that are looked at."""
+"""The columns of a parent that children read."""
 _CROSSREF = re.compile(r",\s*crossref\s*=\s*(?:\{[^{}]*\}|\"[^\"]*\")", re.IGNORECASE)
 
 
 def parents_of(records: Iterable[pl.DataFrame]) -> Parents:
-    """The records that others may take from; the first of an id, in each file and in all, by the
-    names of files and lines, in whatever order they were read."""
+    """Return the records that others may inherit from: the first with an id, in each file and
+    overall.
+
+    The first is the first by file name and line, in whatever order the files were read.
+    """
     parents: Parents = {}
     rows = (row for part in records for row in part.select(LENDING).iter_rows(named=True))
     for row in sorted(rows, key=itemgetter("source", "line")):
@@ -202,11 +205,11 @@ def parents_of(records: Iterable[pl.DataFrame]) -> Parents:
 def with_crossrefs(
     records: pl.DataFrame, parents: Parents
 ) -> tuple[pl.DataFrame, list[tuple[str, Problem]]]:
-    """The records with what BibTeX's ``crossref`` lends them filled in, and what there is to say,
-    by source.
+    """Return the records with the fields that BibTeX's ``crossref`` lends, and the problems by
+    source.
 
-    The parent is looked for in the same file first. An entry whose parent is nowhere keeps what
-    it has, and so does one that would take more than a text of this size may borrow.
+    A parent in the same file comes first. An entry stays as it is if its parent is missing, or if
+    it would inherit more text than the limit for this many records.
     """
     if records["crossref"].null_count() == records.height:
         return records, []
@@ -261,17 +264,18 @@ def _raw(gaps: Row, kind: str) -> dict[str, str]:
 
 
 BEFORE = {name: DOCUMENTS[name] for name in ("doc_id", "doi", "title", "year", "cite_key")}
-"""What is asked of the documents that were there before."""
+"""The columns of earlier documents that `with_cite_keys` reads."""
 SAME = (("doc_id", "title"), ("doc_id", "doi"), ("doi",), ("title", "year"))
-"""What tells that a document is one of before, surest first: ids and records may have changed."""
+"""Columns that identify a document of an earlier import, most reliable first: ids and records may
+have changed."""
 
 
 def with_cite_keys(
     table: pl.DataFrame, parts: Parts, before: Iterable[pl.DataFrame]
 ) -> pl.DataFrame:
-    """The table of what becomes of records, with the key of the document that each belongs to.
+    """Return the table with the citation key of the document that each record belongs to.
 
-    Documents keep the keys that they had ``before``, unless a .bib file gives them another.
+    Documents keep their earlier keys (``before``), unless a .bib file gives them another.
     """
     records = table.lazy().filter(pl.col("owner").is_not_null()).select(
         "row", "owner", "doc_id", "part", "at"
@@ -289,9 +293,9 @@ def with_cite_keys(
 
 
 def wishes(records: pl.DataFrame) -> pl.DataFrame:
-    """What the documents of records (``owner``, and their `WISHES`) would have as keys, by owner:
-    their ``own``, those ``in_bib``, and one ``made``."""
-    merged = pl.col("owner").is_duplicated()  # few are: to group all takes three times as long
+    """Return the citation keys that each document may get, by owner: its ``own`` key, those
+    ``in_bib`` and a ``made`` one."""
+    merged = pl.col("owner").is_duplicated()  # few are: grouping all takes three times as long
     first = (
         records.filter(merged)
         .group_by("owner")
@@ -302,7 +306,7 @@ def wishes(records: pl.DataFrame) -> pl.DataFrame:
 
 
 def _hashed(documents: pl.DataFrame) -> pl.DataFrame:
-    """Documents with their DOIs and titles as short numbers, which is all that is compared."""
+    """Return the documents with hashes in place of DOIs and titles, which are only compared."""
     title = pl.when(pl.col("title") != "").then(pl.col("title").hash(seed=0))
     doi = pl.when(pl.col("doi").is_not_null()).then(pl.col("doi").hash(seed=0))
     return documents.with_columns(title=title, doi=doi, year=pl.col("year").fill_null(0))
@@ -319,14 +323,15 @@ def _wanted(records: pl.DataFrame) -> pl.DataFrame:
 
 
 WISHES = Keys(("doi", *KEY_COLUMNS), _wanted)
-"""What tells the keys that a record would lend its document, and whether it was there before."""
+"""What `wishes` needs of each record: the keys that it would give its document, and the columns
+that recognise an earlier document."""
 
 
 def earlier_keys(
     records: pl.DataFrame, before: pl.DataFrame, same: Iterable[tuple[str, ...]] = SAME
 ) -> pl.DataFrame:
-    """The keys of before (``kept``) by the first records (``owner``) of the documents of now; one
-    that several documents had is nobody's."""
+    """Return the earlier keys (``kept``) by ``owner``, the first record of a document. A key that
+    several documents had goes to none."""
     before = before.filter(pl.col("cite_key").is_unique())
     items = [records.select("owner", kept=pl.lit(None, dtype=pl.String)).clear()]
     for names in same if before.height else ():

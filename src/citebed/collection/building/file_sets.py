@@ -1,4 +1,4 @@
-"""Queries and judgements that came as files: which belong together, and how to read them."""
+"""Imported files of queries and judgements: which of them belong together, and how to read them."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from citebed.text.identifiers import FreeIds
 from citebed.wording import count
 
 _RESERVED = ("paragraphs", "sentences")
-_NAME_LENGTH = 40  # of characters; four bytes each and an ending are a file's name
+_NAME_LENGTH = 40  # characters of up to four bytes; with an ending this fits a file name
 
 
 def file_sets(
     topics: pl.DataFrame, judgements: pl.DataFrame, rules: Rules
 ) -> tuple[dict[str, QuerySet], list[tuple[str, Problem]]]:
-    """The query sets of the given files.
+    """Return the query sets of the imported files, and problems.
 
-    A judgement file goes with the query file whose ids it shares most of (of equals, the one
-    in the nearest folder); a query file judged by one file lends the set its name, one judged
-    by several leaves the names to them. Problems tell of what does not fit.
+    A judgement file belongs to the query file that shares most of its ids; among equals, to the one
+    in the nearest folder. If a query file has one judgement file, the set has the name of the query
+    file. If it has several, each set has the name of its judgement file.
     """
     queries = {source: _queries(part, rules) for source, part in _by_source(topics).items()}
     qrels: dict[str, pl.DataFrame] = {}
@@ -54,7 +54,7 @@ def file_sets(
 
 
 def judgement_problems(judgements: pl.DataFrame, rules: Rules) -> list[tuple[str, Problem]]:
-    """The problems that ``file_sets`` tells of."""
+    """Return the problems that ``file_sets`` finds in judgements."""
     parts = _by_source(judgements).items()
     return [(source, problem) for source, part in parts for problem in _qrels(part, rules)[1]]
 
@@ -108,7 +108,7 @@ def _qrels(judgements: pl.DataFrame, rules: Rules) -> tuple[pl.DataFrame, list[P
 def _partners(
     qrels: dict[str, pl.DataFrame], queries: dict[str, pl.DataFrame]
 ) -> dict[str, str | None]:
-    """For each judgement file the query file that it goes with."""
+    """Return the query file that each judgement file belongs to."""
     holders: dict[str, list[str]] = {}
     for source, table in queries.items():
         for query_id in table["query_id"]:
@@ -129,7 +129,7 @@ _Parts = tuple[str, ...]
 class _Candidates:
     """The query files that share the most of some query ids, and more than half of them.
 
-    Sorted by their paths, so that the nearest to a place is found without looking at all.
+    They are sorted by path, so that `nearest` can search by bisection.
     """
 
     def __init__(self, ids: frozenset[str], holders: dict[str, list[str]]) -> None:
@@ -146,14 +146,15 @@ class _Candidates:
             places.sort()
 
     def nearest(self, source: str) -> str | None:
-        """The one nearest to ``source``, of those with its name if there are any."""
+        """Return the file nearest to ``source``, among those with the same name if there are
+        any."""
         if not self._names:
             return None
         places = self._by_stem.get(_stem(source)) or self._by_stem[None]
         here = _parts(source)
         at = bisect(places, here)
         beside = places[max(at - 1, 0) : at + 1]
-        # Of tuples, it is by parts and not by letters.
+        # Given tuples, commonprefix compares path parts instead of letters.
         common = max(len(os.path.commonprefix([here, place])) for place in beside)  # noqa: RUF071
         last = bisect(places, (*here[:common], "\U0010ffff"))
         return self._names[places[last - 1]]
@@ -169,6 +170,6 @@ def _stem(source: str) -> str:
 
 
 def _name(source: str, names: FreeIds) -> str:
-    """A free name for the queries or judgements of a file."""
+    """Return a free name for the queries or judgements of a file."""
     stem = re.sub(r"[\\\x00-\x1f\x7f]+", "-", _stem(source)).lstrip(".")[:_NAME_LENGTH] or "set"
     return names.take(f"{stem}-given" if stem in _RESERVED else stem, stem=stem)

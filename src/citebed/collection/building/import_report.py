@@ -1,6 +1,6 @@
 """What an import did, for people and for programs: what became of its records and files.
 
-One that gives nothing is an error, and says why.
+An import without any result raises an error with the reason.
 """
 
 from __future__ import annotations
@@ -35,9 +35,11 @@ _FATES = {
 
 
 class Account(NamedTuple):
-    """Every record that a reader met, of all sources, is one of these: a document, one that was
-    merged into another, one that a rule excluded, another than a document's (a citing paper, a
-    query, a judgement, a list of references), or a located problem."""
+    """The counts of all records by what became of them.
+
+    Each record that a reader met is a document, a record merged into another, an excluded record, a
+    record of something else (a citing paper, query, judgement or reference list), or a problem.
+    """
 
     met: int
     documents: int
@@ -48,23 +50,25 @@ class Account(NamedTuple):
 
     @property
     def missing(self) -> int:
-        """How many records are none of that; any but 0 is a bug of ours."""
+        """Return the number of records that none of the counts includes; more than 0 is a bug."""
         return self.met - sum(self[1:])
 
 
 @dataclass(frozen=True)
 class ImportReport:
-    """What an import read, kept and left out; ``records`` counts the document records of all files,
-    ``outside`` the citing paragraphs of each section that the rules make no queries of.
+    """What an import read, kept and left out.
 
-    ``outcomes`` says what became of each file that is new or has changed, ``together`` what became
-    of all of them where others were there before, ``formats`` how many were taken for each;
-    ``new_problems`` are those of the ``problems`` that no earlier import has told of. Sources
-    ``elsewhere`` were not named, so that pruning could not tell whether they are still there.
-    ``resolved`` counts the references found by each name of a document.
-    ``doubtful`` documents have a DOI that others have too, under other titles; in ``latex_left``
-    texts the name of a LaTeX command seems to be left. The ``account`` tells what became of every
-    record: of those that the readers ``met``, ``others`` are not of documents.
+    ``records`` counts the document records of all files, and ``outside`` the citing paragraphs of
+    each section without queries. ``outcomes`` says what became of each new or changed file.
+    ``together`` says what became of all of them, if the collection had other files before.
+    ``formats`` counts files by format. ``new_problems`` are the ``problems`` that no earlier import
+    reported.
+
+    ``elsewhere`` has sources that the user did not name and whose path is unknown, so that pruning
+    cannot check them. ``resolved`` counts references by how citebed found them. ``doubtful`` counts
+    documents with a DOI that documents with other titles have too. ``latex_left`` counts texts in
+    which the name of a LaTeX command seems to be left. ``met`` counts all records that the readers
+    met; ``others`` counts those that are not of documents.
     """
 
     folder: Path
@@ -99,7 +103,7 @@ class ImportReport:
         return Account(self.met, self.documents, self.merged, excluded, self.others, skipped.height)
 
     def lines(self) -> list[tuple[str, str]]:
-        """The report for people: a label and a sentence a line; nothing is left unsaid."""
+        """Return the report for people: lines of a label and a sentence."""
         new, same = self.files - self.unchanged, self.unchanged
         files = count(new, "new or changed file") + (f", {same:,} unchanged" if same else "")
         records, others = count(self.records, "record"), count(self.others, "other")
@@ -167,8 +171,8 @@ class ImportReport:
         return lines + self._problem_lines()
 
     def _outcome_lines(self) -> list[tuple[str, str]]:
-        """A line a file, where these are few, else how many are in each format and, if others
-        were there before, what became of them all; what was wrong is told further below."""
+        """Return a line for each file if there are few. Otherwise count the files by format and, if
+        the collection had other files before, say what became of all new ones."""
         if len(self.outcomes) <= _MOST_FILES:
             return [("", f"{name}: {what}") for name, what in self.outcomes]
         formats = (f"{name or 'none'} {number:,}" for name, number in self.formats.items())
@@ -192,7 +196,7 @@ class ImportReport:
         return lines
 
     def rows(self) -> list[dict[str, object]]:
-        """The report for programs: flat rows of ``group``, ``name`` and ``value``."""
+        """Return the report for programs: flat rows of ``group``, ``name`` and ``value``."""
         rows: list[tuple[str, str, int]] = [
             ("read", "files", self.files),
             ("read", "unchanged files", self.unchanged),
@@ -217,7 +221,7 @@ class ImportReport:
 
 
 def counted(values: pl.Series) -> dict[str, int]:
-    """How often there is each value, the most frequent first."""
+    """Count each value, the most frequent first."""
     return dict(values.value_counts(sort=True).iter_rows())
 
 
@@ -225,7 +229,8 @@ def counted(values: pl.Series) -> dict[str, int]:
 
 
 def check_yield(report: ImportReport, frames: Frames, named: Collection[str]) -> None:
-    """Documents that are all left out, or files in which there is nothing, are an error."""
+    """Raise an error if an import keeps no document of its records, or finds nothing in its
+    files."""
     if report.records and not report.documents:
         reasons = "; ".join(f"{why} {number:,}" for why, number in report.set_aside.items())
         what = f"of {count(report.records, 'record')} none would be kept: {reasons}"
@@ -234,14 +239,14 @@ def check_yield(report: ImportReport, frames: Frames, named: Collection[str]) ->
     useful = set(sources.filter(pl.col("records") > 0)["source"])
     if not useful:
         raise CitebedError(_nothing(report, named) or "nothing would be left. Nothing was changed.")
-    copies = set(named) - set(sources["source"])  # what is in them was read before
+    copies = set(named) - set(sources["source"])  # their contents were read before
     lenders = report.problems.filter(pl.col("what") == ONLY_STRINGS)["source"]
     if named and not copies and useful.isdisjoint(named) and lenders.is_in(list(named)).sum() == 0:
         raise CitebedError(_nothing(report, named))
 
 
 def _nothing(report: ImportReport, named: Collection[str]) -> str:
-    """Why there is nothing in any of the files that were named, as far as it is known."""
+    """Return why the named files gave no records, if known."""
     top = pl.col("source").str.split("!").list.first()
     rows = report.problems.filter(top.is_in(list(named)))
     if not named or rows.is_empty():
@@ -257,14 +262,14 @@ def _nothing(report: ImportReport, named: Collection[str]) -> str:
 
 
 Files = dict[str, dict[str, int]]
-"""For each file its ``own`` documents, records merged ``within`` it, those merged with records of
-``other`` files, and those set ``aside``."""
+"""Counts for each file: its ``own`` documents, records merged ``within`` it, records merged with
+those of ``other`` files, and records set ``aside``."""
 
 
 @dataclass(frozen=True)
 class Became:
-    """What became of all records: how many there are, how many documents were made of them, how
-    many were set aside for each reason, how many documents are doubtful; and by file."""
+    """What became of all records: the number of records, documents, excluded records by reason, and
+    doubtful documents; and the counts by file."""
 
     records: int
     documents: int
@@ -275,7 +280,7 @@ class Became:
 
 
 def became(decided: Decided) -> Became:
-    """What became of the records, in numbers."""
+    """Count what became of the records."""
     table = decided.table
     return Became(
         records=table.height,
@@ -288,7 +293,7 @@ def became(decided: Decided) -> Became:
 
 
 def fates(decided: Decided) -> Files:
-    """What became of the records of each file."""
+    """Count what became of the records of each file."""
     names = sorted({name.partition("!")[0] for name in decided.sources})
     files = {name: number for number, name in enumerate(names)}
     numbers = [files[name.partition("!")[0]] for name in decided.sources]
@@ -317,7 +322,7 @@ Read = list[dict[str, object]]
 
 
 def outcomes(files: Files, read: Read, copies: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """What became of each file that was read, in words; ``copies`` are equal to another."""
+    """Describe what became of each file that was read; ``copies`` are pairs of equal files."""
     items = [(name, f"the same as {other}, which was read") for name, other in copies]
     for row in read:
         form = f" ({row['format']})" if row["format"] else ""
@@ -326,7 +331,7 @@ def outcomes(files: Files, read: Read, copies: Iterable[tuple[str, str]]) -> lis
 
 
 def together(files: Files, read: Read) -> str:
-    """What became of the files that were read, in words; nothing where there are no others."""
+    """Describe what became of all files that were read; return "" if there are no others."""
     new = {str(row["source"]) for row in read}
     everything = files.keys() <= new
     return "" if everything else f"{count(len(read), 'file')}: {_in_words(files, read, 'their')}"

@@ -1,4 +1,4 @@
-"""What an import remembers about all records, so that the next one reads only a few of them.
+"""What an import stores about all records, so that the next import reads only a few of them.
 
 `import/keys.parquet` has a row for each record, in the order of sources: what became of it, and
 hashes of everything by which an import compares records (links). An import can change a record only
@@ -30,11 +30,11 @@ ASIDE = f"{IMPORT}/set_aside"
 MOST = 2_000_000
 """An import of more records writes no keys: they take 80 bytes of memory each."""
 _MOST_AFFECTED = 100_000
-"""If more records can change, the import looks at all."""
+"""If more records can change, the import processes all records."""
 _STAMP = "citebed"
 _LINKS = ("doi", "work", "number", "id", "dated", "key", "parent")
 _NUMBERED = r"(?:-\d+)+$"
-"""The number behind ids and citation keys that several documents want."""
+"""The number at the end of ids and citation keys that several documents would have."""
 
 
 def _stem(kind: str, name: pl.Expr) -> pl.Expr:
@@ -57,9 +57,12 @@ def _links(records: pl.DataFrame) -> pl.DataFrame:
 
 
 LINKS = Keys(tuple(dict.fromkeys((*SHARED.columns, "doc_id", "crossref"))), _links)
-"""The links of records. Two records share one if they may be one document (`SHARED`), want one id
-(``id``), if one may get the other's citation key (``dated``: title and year), or lends fields to
-the other (``parent``)."""
+"""The links of records.
+
+Two records share a link if they may be one document (`SHARED`), if they would have the same id
+(``id``), if one may get the other's citation key (``dated``: title and year), or if one lends
+fields to the other (``parent``).
+"""
 
 
 def _wished(records: pl.DataFrame) -> pl.Series:
@@ -104,8 +107,10 @@ def _stamp(documents: Path, aside: Path | None, rules: Rules) -> str:
 
 
 def read_known(folder: Path, rules: Rules) -> Known | None:
-    """Return what the last import wrote about a collection's records, or ``None`` if its tables are
-    not those of that import, or ``rules`` are not: a user may edit `citebed.toml`."""
+    """Return what the last import stored about a collection's records.
+
+    Return ``None`` if the tables or ``rules`` have changed since: a user may edit `citebed.toml`.
+    """
     path, documents, aside = (folder / f"{name}.parquet" for name in (NAME, "documents", ASIDE))
     if not path.is_file() or not documents.is_file():
         return None
@@ -125,7 +130,7 @@ def read_known(folder: Path, rules: Rules) -> Known | None:
 
 @dataclass(frozen=True)
 class Known:
-    """The keys of all records, and the tables that have the records."""
+    """The keys of all records, and the tables with these records."""
 
     keys: pl.DataFrame
     documents: StoredTable
@@ -141,7 +146,8 @@ class Known:
         )
 
     def is_sound(self) -> bool:
-        """Return whether the tables have as many rows as the keys say, and owners are owners."""
+        """Return True if the tables have as many rows as the keys say, and each owner begins a
+        document."""
         owners = self.keys["owner"].drop_nulls()
         aside = 0 if self.aside is None else sum(self.aside.sizes)
         return (
@@ -164,18 +170,18 @@ class Known:
         return pl.concat([part.select(list(RECORD)) for part in parts])[order]
 
     def documents_of(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Return the documents that begin with some records."""
+        """Return the documents whose first record is in ``rows``."""
         return self.documents.take(rows["document"].drop_nulls())
 
     def left_out(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Return the records among ``rows`` that a rule set aside."""
+        """Return the records among ``rows`` that a rule excluded."""
         if self.aside is None:
             return empty_table(SET_ASIDE)
         return self.aside.take(rows.filter(pl.col("reason").is_not_null())["aside"])
 
     def linked(self, is_in: pl.Series, links: pl.Series) -> pl.Series:
         """Return which records are linked to those that ``is_in`` marks or to ``links``, directly
-        or through other records, these included."""
+        or through other records; the marked records are included."""
         new = self.rows.filter(is_in)
         while new.height or len(links):
             links = pl.concat([links, _values(new), _wished(self.records(new))]).drop_nulls()
@@ -195,10 +201,10 @@ class Known:
 class Change:
     """What an import changes.
 
-    ``touched`` has the rows of the earlier records that go or can change; ``decided`` tells what
-    becomes of the latter and of the new records. ``every`` has the keys of all records after the
-    import: those in ``decided`` with their row there (``new``), the others with their rows in the
-    tables before (``document``, ``aside``).
+    ``touched`` has the rows of the earlier records that are dropped or can change. ``decided`` has
+    the decisions about those that can change and about the new records. ``every`` has the keys of
+    all records after the import: those in ``decided`` with their row there (``new``), the others
+    with their rows in the tables before (``document``, ``aside``).
     """
 
     known: Known
@@ -246,7 +252,7 @@ def change(
         is_in, before, parts = found, known.rows.filter(found & ~gone), fresh()
         records = known.records(before)
         parts.add(records, int(records.estimated_size()))
-        problems = resolve_crossrefs(parts)  # what is lent may be what two records share
+        problems = resolve_crossrefs(parts)  # records may be linked by borrowed fields
     touched = known.rows.filter(is_in)
     keys = known.documents_of(touched).select(list(BEFORE))
     decided = decide(parts, rules, count, [keys], whole=False)
@@ -265,8 +271,8 @@ def _links_of(parts: Parts) -> pl.Series:
 def _every(
     known: Known, stays: pl.Series, before: pl.DataFrame, decided: Decided, fresh: int
 ) -> pl.DataFrame:
-    """Return the keys of all records for `Change`; records that were there ``before`` keep their
-    places among those of their sources."""
+    """Return the keys of all records for `Change`; records from ``before`` keep their places among
+    those of their sources."""
     made = keys_of(decided, pl.Series(dtype=pl.Int32)).with_row_index("new")
     part, at = decided.table["part"], decided.table["at"]
     then = before["row"].gather(at.set(part != fresh, None))

@@ -1,18 +1,19 @@
-"""Which records are one document, from however many sources they were read.
+"""Decide which records are one document, across all sources.
 
-Two records are the same document when they have the same DOI and their titles agree; or, when at
-least one of them has no DOI, the same arXiv id and first author, or the same title (letters and
-digits only), first author's family name and year, unless they stand in different places. A title of
-one or two words ("Editorial") must agree in venue, volume and pages too. Where the year is unknown,
-key, title and all surnames must be the same; failing that, or where the author is unknown, the
-abstract. Two different DOIs are two documents, however alike they look; so are two ids in one file
-of a curated collection (anything but a BibTeX file, where the same paper under two keys is an
-everyday slip).
+Two records are the same document if they have the same DOI and their titles agree. If at least one
+of them has no DOI, they are the same document if they have the same arXiv id and first author, or
+the same title (letters and digits only), first author's family name and year, unless their places
+of publication differ. Titles of one or two words ("Editorial") must also agree in venue, volume and
+pages. If the year is unknown, key, title and all surnames must be the same, or else the abstract;
+the abstract also decides if the author is unknown.
 
-When titles agree, and when two places of publication cannot be the same.
+Two different DOIs are two documents, even if the records look alike. So are two ids in one file of
+a curated collection, which is anything but a BibTeX file: in those, the same paper often has two
+keys.
 
-A DOI, or a title with its author and year, makes two records likely to be one document. Titles that
-have nothing in common, or another issue and other pages, say that they are not.
+This module also compares titles and places of publication. A DOI, or a title with its author and
+year, makes it likely that two records are one document. Titles with nothing in common, or another
+issue with other pages, rule it out.
 """
 
 from __future__ import annotations
@@ -29,29 +30,31 @@ from citebed.collection.building.records import DETAILS, SPELT, TITLES, Keys
 from citebed.text.titles import alike, numbers
 
 AGREEING = 0.5
-"""How alike (`alike`) titles under one DOI are that mean the same paper: spelt, cut or typed
-otherwise they keep most of their trigrams, and titles of different papers share few."""
+"""The least similarity (`alike`) of two titles under one DOI that mean the same paper. A title with
+typos, another spelling or a missing end keeps most of its trigrams; titles of different papers
+share few."""
 SHORT_AGREEING = 0.8
 SHORTEST = 15
-"""Folded titles of fewer letters ("Editorial", "Introduction") say too little when they stand in
-another."""
+"""Folded titles of fewer letters ("Editorial", "Introduction") prove little if another title
+contains them."""
 MOST_TITLES = 60
-"""A DOI that more titles have is no paper's: it stands in a form that nobody filled in."""
+"""A DOI with more titles identifies no paper: it comes from a template that nobody filled in."""
 
 _SUBTITLE = re.compile(r"(?:[:;.?!]|\s[-–—]|[–—])\s|\s*[\[(]")
 
 
 class Title(NamedTuple):
-    """A title as it is written, and folded to its letters and digits."""
+    """A title as written, and folded to its letters and digits."""
 
     text: str
     plain: str
 
 
 def titles_agree(left: Title, right: Title) -> bool:
-    """Whether two titles under one DOI are of one paper: nearly the same, or one within the other.
+    """Return True if two titles under one DOI mean one paper: nearly the same, or one within the
+    other.
 
-    Titles that count otherwise (Part I and Part II) do not agree, however alike they are.
+    Titles with different numbers (Part I and Part II) do not agree, even if they look alike.
     """
     if left.plain == right.plain:
         return True
@@ -67,7 +70,7 @@ def titles_agree(left: Title, right: Title) -> bool:
 
 
 def _same_but_subtitle(left: Title, right: Title) -> bool:
-    """Whether one is the other without what follows a colon."""
+    """Return True if one title is the other without its subtitle."""
     return any(
         _letters(_SUBTITLE.split(one.text, maxsplit=1)[0]) == _letters(other.text) != ""
         for one, other in ((left, right), (right, left))
@@ -79,7 +82,8 @@ def _letters(text: str) -> str:
 
 
 def title_groups(titles: Sequence[Title]) -> list[int]:
-    """A number for each title, the same for those that agree, directly or by way of others."""
+    """Return a group number for each title; titles that agree, directly or through others, share
+    it."""
     if len(titles) > MOST_TITLES:
         return list(range(len(titles)))
     owners = list(range(len(titles)))
@@ -92,8 +96,8 @@ def title_groups(titles: Sequence[Title]) -> list[int]:
 
 
 class Place(NamedTuple):
-    """Where a record was published: numbers that stand for venue, volume and issue, and the first
-    and last page; what is not known is ``None``."""
+    """The place of publication: hashes of venue, volume and issue, and the first and last page.
+    Unknown values are ``None``."""
 
     venue: int | None
     volume: int | None
@@ -103,10 +107,11 @@ class Place(NamedTuple):
 
 
 def is_elsewhere(left: Place, right: Place) -> bool:
-    """Whether two places cannot be one: other pages of another volume or issue, or where both
-    venues are known; or, where pages are not known, another issue of the same venue.
+    """Return True if two places cannot be the same.
 
-    Pages from 1 on may be those of a preprint, whatever it is said to have appeared in.
+    They differ if their pages differ and so does the volume, the issue or the venue; a shared venue
+    with other pages differs, too. If pages are unknown, another issue of the same venue differs.
+    Pages from 1 on may be those of a preprint, so different venues do not count then.
     """
     issue = _differ(left.issue, right.issue)
     same_venue = left.venue is not None and left.venue == right.venue
@@ -123,9 +128,9 @@ def _differ(left: int | None, right: int | None) -> bool:
 
 
 def place_groups(places: Sequence[Place]) -> list[int]:
-    """A number for each place, the same for those that can be one.
+    """Return a group number for each place; places that can be the same share it.
 
-    One that could be several, since it says too little, is none of them.
+    A place that fits several groups, because too little is known of it, gets a group of its own.
     """
     order = sorted(range(len(places)), key=lambda at: places[at].count(None))
     groups: list[list[Place]] = []
@@ -148,12 +153,15 @@ def place_groups(places: Sequence[Place]) -> list[int]:
 
 
 Look = Callable[[pl.Series, Keys], pl.DataFrame]
-"""Gives more keys of the records in some rows."""
+"""Returns more keys of the records in some rows."""
 
 
 def identities(keys: pl.DataFrame, look: Look) -> pl.DataFrame:
-    """``identity``, a number equal for records of one document, and ``doubtful``: whether other
-    documents have the record's DOI. ``keys`` are as `keys_of` gives them, with ``source``."""
+    """Return ``identity``, a number that records of one document share, and ``doubtful``: whether
+    other documents have the record's DOI.
+
+    ``keys`` come from `keys_of`, with a column ``source``.
+    """
     known = _with_titles(keys.select("source", "doi", "arxiv").with_row_index("row"), look)
     doi, doubtful = _parted_by_title(known, look)
     if doi.null_count():
@@ -162,7 +170,7 @@ def identities(keys: pl.DataFrame, look: Look) -> pl.DataFrame:
 
 
 def _with_titles(keys: pl.DataFrame, look: Look) -> pl.DataFrame:
-    """With ``title``, which says nothing where every record has a DOI that no other has."""
+    """Add ``title``; it is null for unique DOIs if every record has a DOI."""
     if keys["doi"].null_count():
         return keys.hstack(look(keys["row"], TITLES))
     rows = keys.filter(pl.col("doi").is_duplicated())["row"]
@@ -171,14 +179,15 @@ def _with_titles(keys: pl.DataFrame, look: Look) -> pl.DataFrame:
 
 
 def _changed(column: pl.Series, rows: pl.Series, values: pl.Series) -> pl.Series:
-    """The column with other values in some rows."""
+    """Return the column with other values in some rows."""
     column = column.clone()
     column.scatter(rows, values)
     return column
 
 
 def _lent(known: pl.DataFrame) -> pl.Series:
-    """The DOI of each record, one that another of its document has, or what else they share."""
+    """Return the DOI of each record or of another record of its document, or else the number that
+    they share."""
     return (
         known.lazy()
         .with_columns(
@@ -200,8 +209,8 @@ def _lent(known: pl.DataFrame) -> pl.Series:
 
 
 def _parted_by_title(keys: pl.DataFrame, look: Look) -> tuple[pl.Series, pl.Series]:
-    """Another ``doi`` for each group of titles that agree, where one DOI has several, and which
-    are such: these are doubtful."""
+    """Replace a DOI that has several groups of agreeing titles by one number for each group. Also
+    return which records this changes: they are doubtful."""
     named = keys.select("row", "doi", "title").drop_nulls("doi")
     distinct = named.drop_nulls("title").unique(["doi", "title"], keep="first", maintain_order=True)
     several = distinct.filter(pl.len().over("doi") > 1)
@@ -221,7 +230,8 @@ def _parted_by_title(keys: pl.DataFrame, look: Look) -> tuple[pl.Series, pl.Seri
 
 
 def _title_groups(several: pl.DataFrame, look: Look) -> pl.DataFrame:
-    """For each DOI and title the ``group`` of titles that agree with it, of the first one's row."""
+    """Return the ``group`` of each DOI and title: the row of the first title that agrees with
+    it."""
     several = several.sort("doi", maintain_order=True)
     several = several.with_columns(look(several["row"], SPELT))
     rows = several.select("doi", "row", "text", "plain").iter_rows()
@@ -238,7 +248,8 @@ def _title_groups(several: pl.DataFrame, look: Look) -> pl.DataFrame:
 
 
 def _without_doi(keys: pl.DataFrame, look: Look) -> pl.Series:
-    """The ``doi`` of each record or what else it shares with others of its document."""
+    """Return the ``doi`` of each record, or another number that the records of its document
+    share."""
     likely = keys.filter(_may_be_another())
     known = likely.hstack(look(likely["row"], DETAILS))
     same = _undated_settled(known.select("who", "same", "undated", "keys"))
@@ -249,8 +260,11 @@ def _without_doi(keys: pl.DataFrame, look: Look) -> pl.Series:
 
 
 def _may_be_another() -> pl.Expr:
-    """Whether a record shares its title, or lack of one, with others of which one may take a DOI
-    or lend it; or its arXiv id."""
+    """Select records that may be the same document as another.
+
+    They share a title (or have none) with others, if one of these lacks a DOI or has an arXiv id;
+    or they share an arXiv id.
+    """
     title = pl.col("title").fill_null(0)
     some = (pl.col("doi").is_null() | pl.col("arxiv").is_not_null()).any().over(title)
     titled = (pl.len().over(title) > 1) & some
@@ -258,12 +272,13 @@ def _may_be_another() -> pl.Expr:
 
 
 def _itself(rows: pl.Series) -> pl.Series:
-    """What a record has in common with no other."""
+    """Return a number for each record that it shares with no other."""
     return pl.select(pl.struct(pl.lit("itself"), rows).hash(seed=0)).to_series()
 
 
 def _undated_settled(keys: pl.DataFrame) -> pl.Series:
-    """A record without a year is ``same`` as another of its key, title and authors' surnames."""
+    """Give a record without a year the number (``same``) of another with the same key, title and
+    surnames."""
     undated = keys.filter("undated")
     if undated.is_empty():
         return keys["same"]
@@ -285,14 +300,15 @@ def _undated_settled(keys: pl.DataFrame) -> pl.Series:
 
 
 def _parted_by_file(keys: pl.DataFrame) -> pl.Series:
-    """Records that their own file tells apart, and those without a title, are ``same`` as none."""
+    """Give records without a title, and those that a curated file keeps apart, numbers of their
+    own."""
     apart = pl.col("curated") & (pl.len().over("same", "source", "curated") > 1)
     alone = keys.with_row_index("at").filter(apart | pl.col("same").is_null())
     return _changed(keys["same"], alone["at"], _itself(alone["row"]))
 
 
 def _parted_by_place(keys: pl.DataFrame) -> pl.Series:
-    """Records that are alike but stand in different places are not the ``same``."""
+    """Give records that are alike but have different places of publication different numbers."""
     several = pl.any_horizontal(
         pl.col(name).min().over("same") != pl.col(name).max().over("same")
         for name in ("volume", "issue", "first")

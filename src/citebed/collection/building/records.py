@@ -1,10 +1,9 @@
-"""Records on disk, in parts: what an import reads is more than there may be memory for.
+"""Records on disk, in parts, since an import may read more than fits into memory.
 
-What tells one record from another, in few bytes: hashes of what must be the same.
-
-Records stay on disk. Which of them are one document is found with these, of which there is room
-for ten million in memory; what only some records need is made for these alone. A hash has 64 bits,
-so two that differ are the same about once in a million collections of that size.
+Records stay on disk. This module makes their keys: hashes of what records of one document have in
+common. The keys of ten million records fit into memory; only the records that need more keys get
+them. A hash has 64 bits, so two different texts get the same hash about once in a million
+collections of that size.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ _PAGES = r"^(\d{1,9})(?:–(\d{1,9}))?$"
 
 
 def keys_of(records: pl.DataFrame) -> pl.DataFrame:
-    """What every record is first known by: its id, and what stands for DOI and arXiv id."""
+    """Return the first keys of every record: its id, and hashes of its DOI and arXiv id."""
     return records.select("doc_id", doi=_hash(pl.col("doi")), arxiv=_hash(pl.col("arxiv")))
 
 
 class Keys(NamedTuple):
-    """More keys, for those records that need them: made ``of`` some of their ``columns``."""
+    """More keys, for the records that need them; ``of`` makes them from some ``columns``."""
 
     columns: tuple[str, ...]
     of: Callable[[pl.DataFrame], pl.DataFrame]
@@ -41,12 +40,12 @@ def _titles(records: pl.DataFrame) -> pl.DataFrame:
 
 
 TITLES = Keys(("title",), _titles)
-"""``title`` stands for the folded title; unknown where that has no letter."""
+"""The hash of the folded ``title``; null if the title has no letters."""
 
 SPELT = Keys(
     ("title",), lambda records: records.select(text="title", plain=plain_title(pl.col("title")))
 )
-"""The title as it is written (``text``), and folded (``plain``)."""
+"""The title as written (``text``), and folded (``plain``)."""
 
 
 def _detailed(records: pl.DataFrame) -> pl.DataFrame:
@@ -84,12 +83,12 @@ DETAILS = Keys(
     ),
     _detailed,
 )  # fmt: skip
-"""What tells whether records without a DOI are one document.
+"""Keys that decide whether records without a DOI are one document.
 
-``same`` is equal for records that are alike in title, first author and year (`_alike`), ``number``
-for those of one arXiv id and first author. ``who`` and ``keys`` are for those that have enough of a
-title to be known without a year: title with all surnames, and each of the cite keys. The rest is
-the place of publication.
+``same`` is equal for records that are alike in title, first author and year (`_alike`), and
+``number`` for those with the same arXiv id and first author. ``who`` (title and all surnames) and
+``keys`` (the citation keys) are for records whose title is long enough to identify them without a
+year. The others are the place of publication.
 """
 
 
@@ -112,22 +111,22 @@ def _shared(records: pl.DataFrame) -> pl.DataFrame:
 SHARED = Keys(
     ("title", "authors", "year", "venue", "volume", "pages", "doi", "arxiv", "abstract"), _shared
 )
-"""Texts of which records of one document have one in common at least, whatever rule says that they
-are one; so which of those that have are one is decided without any others."""
+"""Texts that link records: any two records of one document, by whatever rule, are connected by
+these. So the records that share one can be merged without looking at any others."""
 
 
 def _hash(text: pl.Expr) -> pl.Expr:
-    """A number for each text; unknown where that is."""
+    """Return a number for each text; null if there is none."""
     return pl.when(text.is_not_null()).then(text.hash(seed=0))
 
 
 def _short(number: pl.Expr) -> pl.Expr:
-    """Half of a hash, for what is compared within few records."""
+    """Return half of a hash, enough to compare a few records."""
     return (number % 2**32).cast(pl.UInt32)
 
 
 def _alike() -> pl.Expr:
-    """What records of one document have in common where a DOI does not tell."""
+    """Return a text that is equal for records of one document without a DOI."""
     vague = pl.col("year").is_null() | _AUTHORLESS
     return pl.concat_str(
         [
@@ -142,7 +141,7 @@ def _alike() -> pl.Expr:
 
 
 def first_author(authors: pl.Expr) -> pl.Expr:
-    """The family name of the first author, empty where there is none."""
+    """Return the family name of the first author, or "" if there is none."""
     return plain_title(_family(authors.list.first().fill_null("")))
 
 
@@ -160,14 +159,14 @@ def _details(*names: str) -> pl.Expr:
 
 
 ROOM = 512 << 20
-"""So many bytes of records are held in memory."""
+"""The number of bytes of records to hold in memory."""
 WHOLE = Keys(tuple(RECORD), lambda records: records)
 
 
 class Parts:
-    """The records of an import as files of some thousand rows, found by part and row.
+    """The records of an import in files of some thousand rows, addressed by part and row.
 
-    Those that were read are held in memory as long as there is room.
+    Parts stay in memory after reading while there is room.
     """
 
     def __init__(self, folder: Path, files: Iterable[Path]) -> None:
@@ -180,7 +179,7 @@ class Parts:
         return len(self._files)
 
     def read(self, part: int, columns: Sequence[str] = tuple(RECORD)) -> pl.DataFrame:
-        """The records of a part, or some columns of them."""
+        """Return the records of a part, or some of their columns."""
         path = self._files[part]
         if part not in self._held:
             size = path.stat().st_size
@@ -191,12 +190,12 @@ class Parts:
         return self._held[part].select(columns)
 
     def path(self, part: int) -> Path:
-        """Where a part is."""
+        """Return the file of a part."""
         return self._files[part]
 
     def add(self, records: pl.DataFrame, size: int) -> None:
-        """Put records behind the others; they take up ``size`` bytes, more than their own where
-        they are some rows of a table. Where there is room, no file is written."""
+        """Append records that take ``size`` bytes of memory; slices of a table keep more than their
+        own bytes. Write a file only if memory has no room for them."""
         if records.is_empty():
             return
         path = self._folder / f"earlier-{len(self)}.arrow"
@@ -208,15 +207,15 @@ class Parts:
         self._files.append(path)
 
     def replace(self, part: int, records: pl.DataFrame) -> None:
-        """Put changed records in place of a part."""
+        """Replace a part by changed records."""
         self._files[part] = self._folder / f"changed-{part}.arrow"
         write_ipc(self._files[part], records)
         if part in self._held:
             self._held[part] = records
 
     def take(self, places: pl.DataFrame, what: Keys = WHOLE) -> pl.DataFrame:
-        """The records at some places (``part`` and ``at``, their row there), in that order, or
-        what is made of them."""
+        """Return the records at some places (``part``, and row ``at`` in it), in that order, or the
+        keys ``what`` of them."""
         wanted = places.select("part", "at").with_row_index("order")
         schema = {name: RECORD[name] for name in what.columns}
         items, order = [what.of(pl.DataFrame(schema=schema))], [wanted["order"].clear()]
@@ -225,5 +224,5 @@ class Parts:
             items.append(what.of(records[part["at"]]))
             order.append(part["order"])
         records, places_taken = pl.concat(items, rechunk=False), pl.concat(order)
-        # In one chunk rows are taken out ten times as quickly.
+        # Taking rows from one chunk is ten times as fast.
         return records if places_taken.is_sorted() else records.rechunk()[places_taken.arg_sort()]
