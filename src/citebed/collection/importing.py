@@ -1,10 +1,9 @@
-"""Import: from the files a user has to a collection, all of it or nothing.
+"""Import a user's files into a collection, completely or not at all.
 
-The steps are: find the files, skip those that have not changed, parse the others (in worker
-processes), put their records beside those read before, apply the rules, merge what is the
-same document, look up what the citing papers cite, and commit. The result depends on the
-sources and rules alone, not on the order in which they were imported; but for cite keys, which
-documents keep once they have them.
+The steps are: find the files, skip unchanged ones, parse the others in worker processes, add their
+records to those of earlier imports, apply the rules, merge records of the same document, look up
+what the citing papers cite, and commit. The result depends only on the sources and rules, not on
+the order of imports. The exception is citation keys, which documents keep once they have them.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ STANDARD_INPUT = "-"
 _TOP = pl.col("source").str.split("!").list.first()
 READ_AS = pl.col("read_as")
 OWN = {**tables.RECORD, "records": pl.Int32(), "read_as": pl.String()}
-"""What of documents tells the records that they are."""
+"""The columns of documents from which an import rebuilds their records."""
 KNOWN = (
     *("source", "doc_id", "doi", "arxiv", "year", "date", "title", "authors"),
     *("aliases", "doubtful"),
@@ -79,14 +78,13 @@ KNOWN = (
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """How to import; ``rules`` of ``None`` are those the collection has.
+    """Options of an import; ``rules=None`` keeps the rules of the collection.
 
-    ``only`` holds patterns (``*`` matches anything): files, and members of archives, whose
-    name matches none of them are passed over. Sources are called by their names, or from the
-    folder that holds the collection; with ``absolute`` by their whole paths. ``format`` is the
-    name of the format that all sources are read in; without it each file's is recognised. With a
-    ``shard_size`` the documents are put into shards of so many, 0 puts them into one table; without
-    it they are as they were.
+    ``only`` holds patterns (``*`` matches anything): citebed skips files and members of archives
+    whose name matches none of them. The name of a source is its own name or its path from the
+    folder that contains the collection; with ``absolute`` it is the absolute path. ``format`` is
+    the format of all sources; without it, citebed recognises each file's format. ``shard_size`` is
+    the number of documents per shard; 0 stores them in one table, and ``None`` changes nothing.
     """
 
     rules: Rules | None = None
@@ -104,9 +102,9 @@ DEFAULTS = ImportOptions()
 
 
 def rules_for(folder: str | Path, profile: str | None = None, **changes: Any) -> Rules | None:
-    """The rules of a profile, or of the collection at ``folder``, with some of them changed.
+    """Return the rules of a profile, or of the collection at ``folder``, with some changes.
 
-    ``None`` changes nothing; where nothing is to change, ``None`` is given.
+    A value of ``None`` changes nothing. Without any change, return ``None``.
     """
     changes = {name: value for name, value in changes.items() if value is not None}
     if profile is None and not changes:
@@ -126,13 +124,14 @@ def import_sources(
     options: ImportOptions = DEFAULTS,
     progress: Progress = SILENT,
 ) -> ImportReport:
-    """Import files and folders into the collection at ``folder``, making it if need be.
+    """Import files and folders into the collection at ``folder``; create it if necessary.
 
-    A path of ``-`` is standard input, a source whose name tells its contents: other contents are
-    another source.
-    Raises ``CitebedError`` for what the user can mend, and ``FormatError`` with ``strict``
-    for the first record that would be skipped. In either case, as after a kill, the
-    collection is as it was.
+    The path ``-`` is standard input. The name of this source contains a hash of its content, so
+    that other content is another source.
+
+    Raise ``CitebedError`` for problems that the user can fix. With ``strict``, raise
+    ``FormatError`` for the first record that would be skipped. After an error or a kill, the
+    collection is unchanged.
     """
     return run_import(
         Path(folder), list(paths), partial(Import, options=options, progress=progress)
@@ -142,7 +141,7 @@ def import_sources(
 def run_import(
     folder: Path, paths: list[str | Path], make: Callable[[Path, Path], Import]
 ) -> ImportReport:
-    """Run the import that is made of a folder and what is staged there."""
+    """Run the import that ``make`` creates from a folder and its staging folder."""
     if not paths and not (folder / store.MANIFEST).exists():
         raise CitebedError("nothing to import: name the files or folders to read.")
     with (
@@ -156,11 +155,12 @@ def run_import(
 def forget_sources(
     folder: str | Path, sources: Iterable[str | Path], progress: Progress = SILENT
 ) -> ImportReport:
-    """Take sources (files, folders, archives) or single papers out of the collection.
+    """Remove sources (files, folders, archives) or single papers from the collection.
 
-    Documents that only these sources gave go; merged ones keep what other sources gave. A source is
-    named as in `citebed.toml`, or by its path; a paper by its citation key, DOI, arXiv id or id. A
-    paper stays out when its files are imported again. It happens whole or not at all.
+    Documents that come only from these sources are removed; merged ones keep what other sources
+    gave. Name a source as in `citebed.toml` or by its path, and a paper by its citation key, DOI,
+    arXiv id or id. A later import of its files does not add a forgotten paper again. The removal
+    happens completely or not at all.
     """
     folder, wanted = Path(folder), list(sources)
     store.read_manifest(folder)
@@ -173,7 +173,7 @@ def forget_sources(
 
 
 class Import:
-    """One import in the making, on this machine."""
+    """One import on this machine."""
 
     def __init__(
         self, folder: Path, staging: Path, options: ImportOptions, progress: Progress
@@ -183,7 +183,7 @@ class Import:
         self.ready = staging / "ready"
         self.options = options
         self.latex_left = assembling.LatexLeft()
-        self.is_other_read = False  # than records
+        self.is_other_read = False  # anything else than document records
         self.is_repair = False
         self.changed: pl.DataFrame | None = None
         self.frames: Frames = {}
@@ -199,7 +199,7 @@ class Import:
         self.shards = Shards(self.ready, self.manifest.shard_size if asked is None else asked)
         self.known = self.read(f"{IMPORT}/sources")
         self.is_old = not table_files.is_complete(folder, "documents")
-        if self.is_old:  # an earlier version kept less: read it again
+        if self.is_old:  # an earlier version stored less: read the files again
             self.known = self.known.with_columns(sha256=pl.lit(""))
         workers = options.workers or os.cpu_count() or 1
         self.names = SourceNames(folder, self.manifest.sources, absolute=options.absolute)
@@ -248,7 +248,8 @@ class Import:
         return replace(report, missing=gone, forgotten=sorted(pruned))
 
     def _with_copies(self, paths: list[str | Path]) -> list[str | Path]:
-        """The paths, with a copy of standard input, named by what is in it, for ``-``."""
+        """Return the paths, with a copy of standard input, named by its content, in place of
+        ``-``."""
         others = [path for path in paths if os.fspath(path) != STANDARD_INPUT]
         if len(others) == len(paths):
             return others
@@ -274,8 +275,12 @@ class Import:
         return replace(self.run([], sources, check=False), forgotten_papers=list(papers))
 
     def _paper(self, name: str) -> dict[str, list[str]] | None:
-        """The key of the paper that goes by a name, and what its records are known by, which no
-        record of another paper may be."""
+        """Return the citation key of the paper with this name, and the DOIs or ids that identify
+        its records.
+
+        Return ``None`` if no paper has the name. Raise ``CitebedError`` if several papers have it,
+        or if no other paper must share the identifiers but one does.
+        """
         lists = pl.List(pl.String())
         schema = {"doc_id": pl.String(), "read_as": pl.String(), "records": pl.Int32(),
                   "doi": pl.String(), "arxiv": pl.String(), "cite_key": pl.String(), "keys": lists,
@@ -326,13 +331,13 @@ class Import:
     # --- putting together ---
 
     def _with_earlier(self, fresh: Frames, dropped: set[str]) -> Frames:
-        """The tables of all sources but the records: those read now beside those read before."""
+        """Return all tables except the records: rows read now beside those of earlier imports."""
         others = {name: kind for name, kind in tables.READ.items() if name != RECORDS}
         earlier = {
             name: self.read(name if name in tables.TABLES else f"{IMPORT}/{name}")
             for name in others
         }
-        # What was said of whole query sets is said again, if it still holds.
+        # Drop problems of whole query sets; those that still hold are reported again.
         said = _problem_frame(judgement_problems(earlier["judgements"], self.manifest.rules))
         earlier["problems"] = earlier["problems"].join(
             said, on=said.columns, how="anti", maintain_order="left"
@@ -350,8 +355,8 @@ class Import:
         return state
 
     def _records(self, dropped: set[str]) -> assembling.Decided:
-        """All records as they were read, and what becomes of them; a merged document is taken
-        apart again."""
+        """Decide what becomes of all records; documents of several records are split into them
+        again."""
         parts = Parts(self.parts, self.reader.records)
         fresh = len(parts)
         renamed = pl.col("aliases").list.first() if self.is_old else READ_AS
@@ -366,7 +371,7 @@ class Import:
     def _assemble(
         self, state: Frames, dropped: set[str], roots: list[str], files: list[SourceFile]
     ) -> ImportReport:
-        """Make everything that is to be written; gives what there is to say of it."""
+        """Make everything that the import writes, and return the report."""
         self.progress.step("merging", 0)
         told = self._make_documents(dropped)
         self.progress.step("citing", 0)
@@ -391,8 +396,8 @@ class Import:
         return self._report(told, state, cited, files)
 
     def _stays(self, state: Frames) -> bool:
-        """Return whether citing papers, queries, judgements, links and sections stay as they are,
-        since they name no document that changes; count the queries then."""
+        """Return True if the other tables and the queries stay as they are, because they refer to
+        no document that changes. In that case, count the queries."""
         if self.is_other_read or self.changed is None:
             return False
         if citing.are_asked(self.changed, *citing.asked(state)).height:
@@ -403,7 +408,7 @@ class Import:
         return True
 
     def _resolved(self, read: citing.Citing, state: Frames) -> citing.Citing:
-        """Look up what papers cite; make the tables that name documents, and the queries."""
+        """Look up what papers cite; make the tables that refer to documents, and the queries."""
         ours, others = self._known(state)
         names = unique_names(ours)
         every = pl.concat([ours.with_columns(kept=True), others.with_columns(kept=False)])
@@ -453,7 +458,8 @@ class Import:
         )
 
     def _make_documents(self, dropped: set[str]) -> Became:
-        """Write the two tables that are made of records, which may be larger than memory."""
+        """Write the tables of documents and of records set aside, which may be larger than
+        memory."""
         if (changed := self._change(dropped)) is not None:
             return self._write_change(changed)
         decided = self._records(dropped)
@@ -467,16 +473,17 @@ class Import:
             (documents,) = self.shards.documents()
             where = aside if self.is_any_aside else None
             write_keys(self.ready, keys, documents, where, self.rules)
-        shutil.rmtree(self.parts)  # the disk may have better use for the room
+        shutil.rmtree(self.parts)  # free the disk space early
         return became(decided)
 
     def _crew(self, target: str, jobs: Iterable[object]) -> Iterable[Any]:
         return run_all(target, jobs, self.reader.workers, lambda job, run: [run(job)])
 
     def _change(self, dropped: set[str]) -> Change | None:
-        """Decide what changes, without looking at all records, if that is possible.
+        """Decide what changes without processing all records; return ``None`` if that is
+        impossible.
 
-        An import without paths looks at all: it finds damaged tables and rebuilds damaged queries.
+        An import without paths processes all: it finds damaged tables and rebuilds damaged queries.
         """
         if self.is_repair or self.rules != self.manifest.rules:
             return None
@@ -489,7 +496,7 @@ class Import:
         return change(known, fresh, ~still_there(dropped), self.rules)
 
     def _write_change(self, changed: Change) -> Became:
-        """Write the tables of documents and records set aside, where they change."""
+        """Write the tables of documents and of records set aside, if they change."""
         made = assembling.documents(changed.decided, self.parts / "documents", self._crew)
         fresh = pl.concat([tables.empty_table(tables.DOCUMENTS), *self.latex_left.counted(made)])
         aside = [tables.empty_table(tables.SET_ASIDE), *assembling.set_aside(changed.decided)]
@@ -518,12 +525,13 @@ class Import:
         return became(changed.of_all())
 
     def _now(self, name: str) -> Path:
-        """The file of a table after the import."""
+        """Return the file of a table after the import."""
         path = self.ready / f"{name}.parquet"
         return path if path.exists() else self.folder / f"{name}.parquet"
 
     def _known(self, state: Frames) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """What references and links are looked up in: the documents, and the records set aside."""
+        """Return the documents and the excluded records, in which references and links are looked
+        up."""
         needed = any(state[name].height for name in ("papers", "lists", "links", "sections"))
         rows = None if needed else 0
         read = []
@@ -538,7 +546,7 @@ class Import:
             return ours, known_aside(aside).collect()
 
     def _new_problems(self, problems: pl.DataFrame) -> pl.DataFrame:
-        """The problems of files that were read now, and others that were not told before."""
+        """Return the problems of files read now, and others that no earlier import reported."""
         read = [str(row["source"]) for row in self.reader.sources]
         is_read = _TOP.is_in(read)
         before = self.read(f"{IMPORT}/problems")
@@ -564,7 +572,7 @@ class Import:
     # --- writing ---
 
     def _write(self) -> list[str]:
-        """Write everything that is to be put in place; gives the files that must go."""
+        """Write everything that the import puts in place; return the files to delete."""
         remove = []
         if not self.is_any_aside:
             (self.ready / f"{ASIDE}.parquet").unlink(missing_ok=True)
@@ -592,19 +600,19 @@ class Import:
 
 
 def still_there(dropped: Iterable[str]) -> pl.Expr:
-    """Whether a row is of none of the sources that are dropped."""
+    """Select rows of sources that are not dropped."""
     return ~_TOP.is_in(list(dropped))
 
 
 def own_records(documents: pl.DataFrame, renamed: pl.Expr = READ_AS) -> pl.DataFrame:
-    """Those documents that are one record each, as these were read: one that was ``renamed`` since
-    another document had its id goes by its own again."""
+    """Return the documents that consist of one record, as read. A document that was ``renamed``,
+    because another had its id, gets its own id again."""
     own = documents.filter(pl.col("records") == 1)
     return own.with_columns(doc_id=pl.coalesce(renamed, "doc_id"))
 
 
 def known_aside(aside: pl.LazyFrame) -> pl.LazyFrame:
-    """What is to be known of records that a rule set aside."""
+    """Return the excluded records with the columns in which references are looked up."""
     nothing = pl.lit([], dtype=pl.List(pl.String))
     others = aside.filter(pl.col("kept_as").is_null())
     return others.with_columns(aliases=nothing, doubtful=nothing).select(KNOWN)

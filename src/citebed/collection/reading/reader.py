@@ -61,7 +61,7 @@ _ENTRY = re.compile(
 _INHERITS = re.compile(r"\bxdata\s*=", re.IGNORECASE)
 
 Values = dict[str, set[str]]
-"""The values that files give a string, by its name."""
+"""The different values that files define for a string, by its name."""
 
 
 class SharedStrings:
@@ -112,7 +112,7 @@ class SharedStrings:
 
     @cached_property
     def _defined(self) -> dict[str, dict[str, str]]:
-        """The strings of each file that begins with some."""
+        """Return the strings of each file that begins with string definitions."""
         strings: dict[str, dict[str, str]] = {}
         for file in self._files:
             if _DEFINITION.search(_read_head(file.path, _HEAD_BYTES)):
@@ -122,7 +122,8 @@ class SharedStrings:
 
     @cached_property
     def _shared(self) -> dict[Path | None, Values]:
-        """The strings that each folder shares; under ``None`` those of files without entries."""
+        """Return the strings that each folder shares; under ``None`` those of files without
+        entries."""
         shared: dict[Path | None, Values] = {}
         for file in (file for file in self._files if self._defined.get(file.name)):
             is_without_entry = _ENTRY.search(_read_head(file.path, _MAX_BYTES)) is None

@@ -1,7 +1,7 @@
-"""Finding and opening what the user points at: files, folders, compressed files, archives.
+"""Find and open a user's sources: files, folders, compressed files and archives.
 
-Nothing is ever unpacked onto the disk, so a name inside an archive is only a label. Every
-stream is read piece by piece and watched for unpacking without measure.
+citebed never unpacks anything to the disk, so a name inside an archive is only a label. It reads
+every stream piece by piece and stops if the unpacked data exceeds a limit.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _ENCRYPTED = 0x1
 _WRITTEN = re.compile(r"[!\ud800-\udfff]|%2[15]|\\x[89a-f]")
 _ZIP_HEADER_BYTES = 30
 _NOWHERE = "/no file"
-"""Where what has no path is said to be."""
+"""The folder in the names of sources without a path."""
 
 BAD_DATA = (
     OSError,
@@ -53,20 +53,20 @@ BAD_DATA = (
     RuntimeError,
     ValueError,
 )
-"""What the standard library raises on broken, cut or encrypted archives."""
+"""The errors that the standard library raises on broken, truncated or encrypted archives."""
 
 
 class SourceNames:
-    """What the sources of the collection at ``folder`` are called: not by where a user has them.
+    """The names of the sources of the collection at ``folder``, which do not reveal where they are.
 
-    A collection is made to be shared, and ``/home/ann/thesis/refs.bib`` is nobody's business. A
-    path below the folder that holds the collection is named from there (``refs.bib``,
-    ``papers/a.xml``), so that both can be moved together. Any other is named by its last part; a
-    hash of its place tells it from another of that name, which gets as many folders in front as
-    it takes (``thesis/refs.bib``).
+    Users share collections, so the names do not contain paths such as
+    ``/home/ann/thesis/refs.bib``. A path in the folder that contains the collection is named
+    relative to that folder (``refs.bib``, ``papers/a.xml``), so that you can move both together.
+    The name of any other source is the last part of its path, with as many folders in front as
+    necessary to make it unique (``thesis/refs.bib``). A hash of its path identifies it.
 
-    ``known`` are the manifest's rows of the paths that were imported before; with ``absolute``
-    new names are whole paths.
+    ``known`` are the manifest's rows of the paths of earlier imports. With ``absolute``, new names
+    are absolute paths.
     """
 
     def __init__(
@@ -82,14 +82,13 @@ class SourceNames:
         self._here = {os.path.realpath(os.path.join(self._home, name)): name for name in here}
 
     def stand_in(self, path: Path, name: str) -> None:
-        """A file or folder is a copy of what has no path (standard input), and goes by a name of
-        that."""
+        """Give a copy of data without a path (standard input) a name."""
         self._stand_ins[os.fspath(path)] = f"{_NOWHERE}/{name}"
 
     def of(self, path: str | Path) -> str:
-        """The name of a path that was given, or of one below it.
+        """Return the name of a given path, or of a path below one.
 
-        The same file has one name, whatever path or link leads to it.
+        A file has one name, whatever path or link leads to it.
         """
         path = _named(os.fspath(path), self._stand_ins.get) or path
         whole = os.path.abspath(path)
@@ -112,17 +111,17 @@ class SourceNames:
         return name
 
     def where(self, name: str) -> str | None:
-        """Where a source is; ``None`` for one elsewhere, of whose place only a hash is known."""
+        """Return the path of a source, or ``None`` if citebed knows only a hash of it."""
         lost = any(_is_below(name, other) for other in self._elsewhere.values())
         return None if lost or _WRITTEN.search(name) else os.path.join(self._home, name)
 
     def _is_taken(self, name: str) -> bool:
-        """Whether something elsewhere goes by a name, or one above or below it."""
+        """Return True if a source outside the folder has this name, or one above or below it."""
         others = self._elsewhere.values()
         return any(_is_below(name, other) or _is_below(other, name) for other in others)
 
     def place(self, name: str) -> str:
-        """The hash of where a given path is, ``""`` for one that its name alone tells."""
+        """Return the hash of a given path, or "" if the name itself is the path."""
         return next((place for place, other in self._elsewhere.items() if other == name), "")
 
     def _new(self, whole: str, real: str) -> str:
@@ -136,7 +135,7 @@ class SourceNames:
 
 
 def _named(place: str, name_of: Callable[[str], str | None]) -> str | None:
-    """The name of a place that has one, or that is below one that has."""
+    """Return the name of a path that has one or is below one with a name, else ``None``."""
     above = place
     while True:
         if (name := name_of(above)) is not None:
@@ -151,15 +150,15 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 def _text(path: str) -> str:
-    """A path as text; no two paths are the same text, and what is below one is below its text."""
+    """Return a path as text: different for different paths, and with the same folders."""
     return "/".join(map(_part, path.split(os.sep)))
 
 
 def _part(name: str) -> str:
-    """A file's or folder's own name.
+    """Return the own name of a file or folder, escaped if necessary.
 
-    ``!`` stands between an archive and what is in it, so no name has one. Where a name has one, or
-    bytes that are no text, or what these are written as, all such signs are written so.
+    ``!`` separates an archive from its member, so it is escaped in names. So are bytes that are not
+    text, and characters that look like such an escape.
     """
     if _WRITTEN.search(name):
         name = name.replace("\\", "\\\\").replace("%", "%25").replace("!", "%21")
@@ -171,14 +170,14 @@ def _place(whole: str) -> str:
 
 
 class SourceFile(NamedTuple):
-    """A file on disk: where it is, and the name it goes by in the collection."""
+    """A file on disk: its path, and its name in the collection."""
 
     path: Path
     name: str
 
 
 class NotAFile(NamedTuple):
-    """Something that was found and cannot be read as a file, and why."""
+    """Something that citebed cannot read as a file, and why."""
 
     name: str
     problem: Problem
@@ -192,7 +191,7 @@ class Member(NamedTuple):
 
 
 def find_files(paths: list[str | Path], names: SourceNames) -> list[SourceFile | NotAFile]:
-    """All files under the given paths, sorted by name; hidden ones are left out."""
+    """Return all files under the given paths, sorted by name, without hidden ones."""
     items: dict[str, SourceFile | NotAFile] = {}
     for wanted in paths:
         root = Path(wanted)
@@ -202,8 +201,8 @@ def find_files(paths: list[str | Path], names: SourceNames) -> list[SourceFile |
             if "://" in name:
                 advice = f"citebed imports files: download it first, e.g. curl -LO {name}"
             raise CitebedError(f"no such file or folder: {name}. {advice}")
-        names.of(root)  # a folder has its name before its files do
-        # A link is another name of a file, so what it leads to is named first.
+        names.of(root)  # name a folder before its files
+        # A link is another name of a file, so the file itself is named first.
         for path in sorted(_files_under(root), key=os.path.islink):
             name = names.of(path)
             why = _why_no_file(path)
@@ -219,7 +218,7 @@ def find_files(paths: list[str | Path], names: SourceNames) -> list[SourceFile |
 
 
 def _why_no_file(path: Path) -> str:
-    """Why a path cannot be read as a file, ``""`` if it can."""
+    """Return why a path cannot be read as a file, or "" if it can."""
     if not os.path.exists(path):  # unlike Path.exists, does not raise where we may not look
         return "a link that leads nowhere"
     if path.is_dir():
@@ -250,9 +249,9 @@ def _files_under(root: Path) -> Iterator[Path]:
 
 @contextmanager
 def translate_os_errors(path: Path) -> Iterator[None]:
-    """A file that the system does not give us ends the import: what is in it is not known.
+    """Raise ``CitebedError`` if the system cannot read a file, because its content is unknown then.
 
-    Told where it happens, for further up it looks like the damage of an archive.
+    Use this where the error occurs: callers would mistake it for a damaged archive.
     """
     try:
         yield
@@ -264,7 +263,7 @@ def translate_os_errors(path: Path) -> Iterator[None]:
 
 
 class _Counted(io.FileIO):
-    """A file that tells how much of it has been read."""
+    """A file that reports how many bytes were read."""
 
     def __init__(self, path: Path, on_read: Callable[[int], None]) -> None:
         super().__init__(path, "rb")
@@ -281,7 +280,7 @@ class _Counted(io.FileIO):
 def members(
     path: Path, name: str, on_read: Callable[[int], None] = lambda _: None
 ) -> Iterator[Member | Problem]:
-    """The readable streams in a file; each must be read before the next is asked for."""
+    """Yield the readable streams in a file; read each of them before you ask for the next."""
     with translate_os_errors(path):
         file, size = _Counted(path, on_read), path.stat().st_size
     with io.BufferedReader(file, 1 << 20) as stream:
@@ -290,10 +289,10 @@ def members(
 
 
 def _refuse_bomb(path: Path, size: int) -> None:
-    """Unpack a small packed file once without a look at it: of a bomb no record is read.
+    """Unpack a small compressed file once and discard the data, to detect a decompression bomb.
 
-    A few hundred kilobytes may hold millions of them, which would take minutes to read before
-    it shows that there is no end to them.
+    Otherwise citebed would spend minutes on reading millions of records from a few hundred
+    kilobytes before it exceeds the limit.
     """
     if size > _TRIED_BYTES:
         return
@@ -308,7 +307,7 @@ def _refuse_bomb(path: Path, size: int) -> None:
         except DecompressionBomb:
             raise
         except BAD_DATA:
-            return  # told with what can be read of it
+            return  # reported when its content is read
 
 
 def _members(
@@ -331,7 +330,7 @@ def _members(
 
 
 def _label(archive: str, member: str) -> str:
-    """The name of what is in an archive, ``""`` if it is hidden there."""
+    """Return the name of an archive's member, or "" if it is hidden."""
     parts = PurePosixPath(member.replace("\\", "/")).parts
     named = [part for part in parts if part not in ("/", "..", ".")]
     hidden = any(part.startswith((".", "__MACOSX")) for part in named)
@@ -354,7 +353,8 @@ def _tar_members(
 
 
 def _overlapping(infos: list[zipfile.ZipInfo]) -> set[zipfile.ZipInfo]:
-    """Members that share bytes with another; not every Python's ``zipfile`` looks for them."""
+    """Return the members that share bytes with another; not every Python's ``zipfile`` checks
+    this."""
 
     def end(info: zipfile.ZipInfo) -> int:
         return info.header_offset + _ZIP_HEADER_BYTES + info.compress_size
