@@ -1,21 +1,22 @@
 """Exact top-k by upper bounds: the inner loops, compiled by numba.
 
-A search has two steps. First every document gets an upper bound of its score, in whole units
-of 16 bits: rare terms add theirs document by document, frequent terms (which make up most of
-the work of a long query) add a whole row of 8-bit bounds at once, which processors do sixteen
-at a time. A row has one number for each block of ``B`` neighbouring documents, their maximum.
-Then the few documents whose bound reaches the k-th best score are scored exactly. Where a query
-is so short, or so many documents are wanted, that this would be more work than adding up all
-impacts, that is done instead (``accumulate``).
+A search has two steps. The first step gives every document an upper bound of its score, in whole
+units of 16 bits. Rare terms add their bounds document by document. Frequent terms, which make up
+most of the work of a long query, add a whole row of 8-bit bounds at once; processors add sixteen of
+them at a time. A row has one number for each block of ``B`` neighbouring documents: the maximum of
+the block. The second step computes the exact scores of the few documents whose bound reaches the
+k-th best score. If the query is so short, or k so large, that this would take longer than adding up
+all impacts, ``accumulate`` adds up all impacts instead.
 
-Documents are cut into ranges small enough for the bounds to stay in the processor's cache.
-Inside a range the documents of a block are a fixed distance apart (see ``place_of``), so that
-adding a row to the bounds is plain vector work.
+Documents are divided into ranges whose bounds fit into the processor's cache. Inside a range, the
+documents of a block are a fixed distance apart (see ``place_of``), so that rows are added with
+vector instructions.
 
-All compiled code is in this one file, long as it is: numba keeps what it compiled until the file
-changes, and does not see that another one has which the code came from.
+All compiled code is in this one file, although that makes it long: numba discards its cached
+machine code only if this file changes, and would miss a change in an imported file.
 
-numba only makes vector code of loops that start at 0 over slices, hence their shape here.
+numba makes vector code only of loops over slices that start at 0, which explains the form of the
+loops here.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ from numba.extending import intrinsic
 from citebed.retrieval.numba_cache import compiled
 
 RANGE = 1 << 17
-"""Documents of a range: their 16-bit bounds take 256 KB."""
+"""Number of documents in a range. Their 16-bit bounds take 256 KB."""
 SUMS = 1 << 17
-"""Documents of a range where impacts are added up: their sums take 1 MB."""
+"""Number of documents in a range of ``accumulate``. Their sums take 1 MB."""
 MOST_UNITS = 65_000
 _STRIP = 4096
 _AHEAD = 4
 _POSTINGS_A_DOCUMENT = 60
-"""Looking for a document's rare terms takes as long as going through so many postings."""
+"""Looking up the rare terms of one document takes as long as reading this many postings."""
 _LEVELS = 4096
 _SUM_LEVELS = 4096
 _WIDTH = 64
@@ -50,7 +51,7 @@ kernel = compiled(nogil=True, error_model="numpy")
 
 @kernel
 def nth_largest(values, n):
-    """About the n-th largest of whole numbers, by counting, never above it; 0 if too few."""
+    """Return about the n-th largest whole number, never more than that; 0 if there are too few."""
     most = 0
     for i in range(values.size):
         most = max(most, np.int64(values[i]))
@@ -70,7 +71,7 @@ def nth_largest(values, n):
 
 @kernel
 def kth(scores, n, k):
-    """The k-th largest of the first ``n`` scores; minus infinity if there are fewer."""
+    """Return the k-th largest of the first ``n`` scores; minus infinity if there are fewer."""
     if n < k:
         return -np.inf
     values = scores[:n].copy()
@@ -98,7 +99,7 @@ def kth(scores, n, k):
 
 @kernel
 def end_of_range(docs, start, end, limit):
-    """Where a term's postings (from ``start`` to ``end``) leave the documents below ``limit``."""
+    """Return the first posting from ``start`` to ``end`` whose document is not below ``limit``."""
     while start < end:
         middle = (start + end) // 2
         if docs[middle] < limit:
@@ -110,10 +111,11 @@ def end_of_range(docs, start, end, limit):
 
 @kernel
 def chunk_maxima(values, chunk, lowest, out):
-    """The maximum of every chunk of values; ``member`` tells which values are in a chunk.
+    """Write the maximum of every chunk of values to ``out``; return the number of chunks.
 
-    Chunks are interwoven, ``_WIDTH`` at a time, so that neighbours are compared with neighbours,
-    many at once. Returns how many chunks there are; some of the last may be empty, and ``lowest``.
+    Chunks are interleaved, ``_WIDTH`` at a time, so that vector instructions compare many
+    neighbours at once. ``member`` returns the positions of a chunk's values. Some of the last
+    chunks may be empty; their maximum is ``lowest``.
     """
     n = 0
     for start in range(0, values.size, chunk * _WIDTH):
@@ -129,13 +131,13 @@ def chunk_maxima(values, chunk, lowest, out):
 
 @kernel
 def member(c, i, chunk):
-    """Where the i-th member of chunk ``c`` is."""
+    """Return the position of the i-th value of chunk ``c``."""
     return (c // _WIDTH) * (chunk * _WIDTH) + i * _WIDTH + c % _WIDTH
 
 
 @kernel
 def _merge(order, start, middle, end, docs, scores, out):
-    """Merge two neighbouring stretches, best score first; of equal scores the greatest document."""
+    """Merge two neighbouring sorted runs, best score first; the larger document wins ties."""
     i, j = start, middle
     for at in range(start, end):
         left = i < middle
@@ -154,7 +156,7 @@ def _merge(order, start, middle, end, docs, scores, out):
 
 @kernel
 def best_of(docs, scores, threshold, k):
-    """The best ``k`` in order; of equal scores the greatest document first."""
+    """Return the best ``k`` in order. The larger document wins ties."""
     order, n = np.empty(scores.size, np.int64), 0
     for i in range(scores.size):
         if scores[i] >= threshold:
@@ -185,7 +187,7 @@ def _add(sums, docs, impacts, weight, first):
 
 @kernel
 def _add_extra(sums, g, g_weight, constant):
-    """Add what documents get whatever their terms; those without a term get nothing."""
+    """Add the document scores, which do not depend on terms, to documents that have a term."""
     for i in range(sums.size):
         if np.signbit(sums[i]):
             sums[i] = -np.inf
@@ -197,7 +199,7 @@ def _add_extra(sums, g, g_weight, constant):
 
 @kernel
 def _leave_out(sums, banned, allowed):
-    """Make those that may not be found worse than all others."""
+    """Give documents that may not be returned the lowest score."""
     for i in range(sums.size):
         if banned[i] or (allowed.size and not allowed[i]):
             sums[i] = -np.inf
@@ -205,7 +207,7 @@ def _leave_out(sums, banned, allowed):
 
 @kernel
 def _collect_sums(sums, chunk_best, least, first, has_extra, found):
-    """Append the documents that have a term and whose sum is at least ``least``."""
+    """Append the documents that have a term and a sum of at least ``least``."""
     found_docs, found_scores, n = found
     for c in range(chunk_best.size):
         if chunk_best[c] < least:
@@ -222,7 +224,7 @@ def _collect_sums(sums, chunk_best, least, first, has_extra, found):
 
 @kernel
 def _nth_at_least(values, n):
-    """A number that at least ``n`` of the values reach, about the n-th largest, by counting."""
+    """Return about the n-th largest value, so that at least ``n`` values reach it."""
     low, high = np.inf, -np.inf
     for i in range(values.size):
         if values[i] > -np.inf:
@@ -240,16 +242,16 @@ def _nth_at_least(values, n):
     for level in range(_SUM_LEVELS, 0, -1):
         seen += counts[level]
         if seen >= n:
-            return low + (level - 0.5) / scale  # half a level for what rounding may have moved
+            return low + (level - 0.5) / scale  # half a level less, to allow for rounding
     return -np.inf
 
 
 @kernel
 def accumulate(prepared, terms, weights, extra, allowed, k, workspace):
-    """The best ``k`` documents, as ``kernels.search`` gives them; weights are not negative.
+    """Return the best ``k`` documents as ``search`` does. No weight may be negative.
 
-    A sum starts as minus zero, which no addition of impacts leaves: so a document that has a
-    term is known even where all its impacts are 0.
+    A sum starts as minus zero and changes with the first impact, even if that is 0. So the sums
+    show which documents have a term of the query.
     """
     offsets, docs, _, _, _, impacts = prepared[0]
     row_of_term = prepared[1][0]
@@ -293,23 +295,25 @@ def accumulate(prepared, terms, weights, extra, allowed, k, workspace):
 
 @kernel
 def place_of(doc, block):
-    """Where a document's bound is: its range, then its place in the block, then the block."""
+    """Return the position of a document's bound: by range, then by place in the block, then by
+    block.
+    """
     local = doc % RANGE
     return (doc - local) + (local % block) * (RANGE // block) + local // block
 
 
 @kernel
 def places_of(docs, block, out):
-    """``place_of`` for many."""
+    """Return ``place_of`` for many documents."""
     for i in range(docs.size):
         out[i] = place_of(np.int64(docs[i]), block)
 
 
 @kernel
 def turn_round(offsets, docs, impacts, number_of_term, starts, terms_out, impacts_out):
-    """The postings of some terms by document; terms stay in order. ``starts`` is used up.
+    """Sort the postings of some terms by document; terms stay in order. ``starts`` is overwritten.
 
-    A term goes under the number it is given; one of -1 is left out.
+    Each term is stored under the number given for it; a term with number -1 is skipped.
     """
     for term in range(offsets.size - 1):
         number = number_of_term[term]
@@ -324,7 +328,7 @@ def turn_round(offsets, docs, impacts, number_of_term, starts, terms_out, impact
 
 @kernel
 def quantise(impacts, unit, out):
-    """The least whole number of units that is no less than each impact."""
+    """Round each impact up to a whole number of units."""
     for i in range(impacts.size):
         n = np.int64(np.ceil(impacts[i] / unit))
         while n * unit < impacts[i]:
@@ -334,7 +338,7 @@ def quantise(impacts, unit, out):
 
 @kernel
 def fill_row(docs, bounds, block, row):
-    """A frequent term's row: for each block of documents the maximum of their bounds."""
+    """Compute the row of a frequent term: the maximum bound of each block of documents."""
     for i in range(docs.size):
         at = docs[i] // block
         row[at] = max(row[at], bounds[i])
@@ -342,7 +346,7 @@ def fill_row(docs, bounds, block, row):
 
 @kernel
 def _add_rows(bounds, rows, chosen, times, first):
-    """Add the chosen rows, each some times, to the bounds that begin at ``first`` in them."""
+    """Add each chosen row, times its multiplier, to the bounds that begin at position ``first``."""
     n = chosen.size
     for start in range(0, bounds.size, _STRIP):
         end = min(start + _STRIP, bounds.size)
@@ -373,7 +377,7 @@ def _add_rows(bounds, rows, chosen, times, first):
 
 @kernel
 def _add_postings(bounds, places, levels, factor):
-    """Add a rare term: ``factor`` is 256 times its units a level, rounded up."""
+    """Add a rare term. ``factor`` is 256 times the units of one level, rounded up."""
     for i in range(places.size):
         units = ((np.uint32(levels[i]) * factor) >> np.uint32(8)) + np.uint32(1)
         bounds[places[i] % np.uint32(RANGE)] += np.uint16(units)
@@ -387,9 +391,9 @@ def _merge_blocks(bounds, blocks):
 
 @kernel
 def _only_best(found, n, first, block, bounds, wanted):
-    """Of the first ``n`` documents found, keep about the ``wanted`` with the highest bounds.
+    """Keep about ``wanted`` of the first ``n`` documents: those with the highest bounds.
 
-    Returns how many were kept and the bound that all of these have, and no other one.
+    Return their number, and the bound that all of them reach and no other document reaches.
     """
     mine = np.empty(n, np.uint16)
     for i in range(n):
@@ -405,12 +409,13 @@ def _only_best(found, n, first, block, bounds, wanted):
 
 @kernel
 def choose_unit(weights, unit_of_rows, row_maxima, rare, slots, g_span):
-    """How much of a score one unit is, so that no bound can pass ``MOST_UNITS``.
+    """Return the score of one unit, chosen so that no bound can exceed ``MOST_UNITS``.
 
-    Tried are: the rows' own unit times the smallest weight (then a weight that is a multiple
-    of it loses nothing) and the finest that fits. Whichever makes the bounds tighter is taken.
-    ``slots`` tells the row of each query term, -1 for a rare one, whose maximum is in ``rare``.
-    A row adds its levels at least once, a rare term 1: where even that is too much, 0 is returned.
+    There are two choices: the rows' own unit times the smallest weight, which loses nothing for
+    weights that are multiples of the smallest, and the finest unit that fits. The one with the
+    tighter bounds wins. ``slots`` holds the row of each query term, or -1 for a rare term, whose
+    maximum is in ``rare``. A row adds each of its levels at least once, and a rare term at least 1.
+    If even that is too much, return 0.
     """
     total, least, fewest = g_span, np.inf, np.int64(3)
     for t in range(weights.size):
@@ -443,7 +448,7 @@ def choose_unit(weights, unit_of_rows, row_maxima, rare, slots, g_span):
 
 @kernel
 def _whole(number):
-    """Rounded up, but no further than what can never fit: a larger one may be no integer."""
+    """Round up to an integer, at most 10^9: a larger number never fits and may overflow."""
     return np.int64(min(np.ceil(number), 1e9))
 
 
@@ -475,7 +480,7 @@ def _fits(unit, weights, unit_of_rows, row_maxima, rare, slots, g_span):
 
 @intrinsic
 def _prefetch(typing, array, at):  # noqa: ARG001
-    """Ask the processor to fetch what is at a place of an array, without waiting for it."""
+    """Ask the processor to prefetch an item of an array."""
 
     def generate(context, builder, signature, arguments):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
@@ -491,10 +496,10 @@ def _prefetch(typing, array, at):  # noqa: ARG001
 
 @kernel
 def _frequent_score(doc, by_frequent, row_weights):
-    """The sum over the document's frequent terms; minus zero if the query has none of them.
+    """Return the sum over the document's frequent terms; minus zero if none is in the query.
 
-    A term that the query has not weighs minus zero, which leaves any sum as it is: so no term
-    needs to be asked about, and a sum that is still minus zero has met none of the query's.
+    Terms that are not in the query weigh minus zero, which changes no sum. So no term needs a test,
+    and a sum that is still minus zero shows that no term of the query occurred.
     """
     offsets, all_rows, all_impacts = by_frequent
     rows = all_rows[offsets[doc] : offsets[doc + 1]]
@@ -507,10 +512,10 @@ def _frequent_score(doc, by_frequent, row_weights):
 
 @kernel
 def _rare_score(total, doc, by_rare, asked, slot_of_term, weights):
-    """The sum with the document's rare terms, in the order of terms.
+    """Add the document's rare terms to the sum, in the order of terms.
 
-    ``asked`` has a bit for each term: it stays in the nearest cache, where most terms of a
-    document are found not to be asked for.
+    ``asked`` has one bit for each term. It fits into the fastest cache and rules out most of a
+    document's terms.
     """
     offsets, all_terms, all_impacts = by_rare
     terms = all_terms[offsets[doc] : offsets[doc + 1]]
@@ -524,7 +529,7 @@ def _rare_score(total, doc, by_rare, asked, slot_of_term, weights):
 
 @kernel
 def _fetch(array, start, end, step):
-    """Fetch a run of an array; ``step`` is how many of its items fill a line of the cache."""
+    """Prefetch a slice of an array; ``step`` is the number of items in a cache line."""
     while start < end:
         _prefetch(array, start)
         start += step
@@ -534,8 +539,9 @@ def _fetch(array, start, end, step):
 def _score_found(found_docs, found_scores, first, last, forward, query, by_postings):
     """Score the documents from ``first`` to ``last``: frequent terms first, then rare ones.
 
-    Their terms lie all over memory, so they are fetched a few documents ahead. Where many are
-    to be scored, rare terms are not looked for in each document, but the other way round.
+    The terms of different documents are far apart in memory, so they are prefetched a few documents
+    ahead. If there are many documents to score, the loop over rare terms reads their postings
+    instead of searching each document for them.
     """
     by_frequent, by_rare = forward
     asked, slot_of_term, weights, row_weights = query
@@ -554,7 +560,7 @@ def _score_found(found_docs, found_scores, first, last, forward, query, by_posti
 
 @kernel
 def _add_rare(found_docs, found_scores, first, last, rare_postings, slot_of_doc):
-    """Add the rare terms to the scores of the documents found, going through their postings."""
+    """Add the rare terms to the scores of the selected documents by reading the terms' postings."""
     offsets, docs, impacts, terms, weights, slots = rare_postings
     for i in range(first, last):
         slot_of_doc[found_docs[i]] = i + 1
@@ -589,7 +595,7 @@ def _keep_best(found_docs, found_scores, first, last, g, extra, threshold):
 
 @kernel
 def _collect(bounds, chunk, chunk_best, need, upper, first, step, may, found, n):
-    """Append the documents whose bound is at least ``need`` and below ``upper``."""
+    """Append the documents with a bound of at least ``need`` and less than ``upper``."""
     allowed, banned = may
     for c in range(chunk_best.size):
         if chunk_best[c] < need:
@@ -606,11 +612,11 @@ def _collect(bounds, chunk, chunk_best, need, upper, first, step, may, found, n)
 
 @kernel
 def search(prepared, block, terms, weights, extra, allowed, k, workspace):
-    """The best ``k`` documents: numbers and scores, best first, ties by number, greatest first.
+    """Return the numbers and scores of the best ``k`` documents, best first.
 
-    ``terms`` ascend, weights are above 0; ``extra`` is the weight of g and the constant.
-    ``allowed`` is empty, or says of each document whether it may be found; those marked in the
-    workspace's ``banned`` may not either.
+    The larger number wins ties. ``terms`` must ascend, and weights must be above 0. ``extra`` holds
+    the weight of g and the constant. ``allowed`` is empty, or a mask of the documents that may be
+    returned. Documents that are marked in the workspace's ``banned`` are left out too.
     """
     by_term, by_row, forward, by_document = prepared
     offsets, docs, places, levels, maxima, impacts = by_term
@@ -725,14 +731,16 @@ def search(prepared, block, terms, weights, extra, allowed, k, workspace):
 
 @kernel
 def _set_levels(bounds, levels, factor):
-    """Begin the bounds with what the documents get whatever their terms."""
+    """Initialise the bounds with the document scores, which do not depend on terms."""
     for i in range(bounds.size):
         bounds[i] = np.uint16(((np.uint32(levels[i]) * factor) >> np.uint32(8)) + np.uint32(1))
 
 
 @kernel
 def _is_sparse(prepared, block, terms, k):
-    """Whether adding up all impacts is less work than bounds and scoring; in nanoseconds."""
+    """Return True if adding up all impacts is estimated to take less time than bounds and
+    scoring.
+    """
     offsets, row_of_term = prepared[0][0], prepared[1][0]
     documents = prepared[2][0][0].size - 1
     postings, rare, rows = 0, 0, 0
@@ -750,10 +758,11 @@ def _is_sparse(prepared, block, terms, k):
 
 @kernel
 def search_many(prepared, block, queries, excluded, allowed, k, workspace, out):
-    """``search`` for many queries, given one after another; fills ``out`` row by row.
+    """Run ``search`` for many queries and write the results to ``out``, one row per query.
 
-    ``queries``: where each begins, their terms and weights, the weights of g, the constants;
-    ``excluded``: where each query's documents begin that it must not find, and these.
+    ``queries`` holds the start of each query, the terms and weights of all queries, the weights of
+    g, and the constants. ``excluded`` holds the start of each query's excluded documents, and the
+    documents.
     """
     starts, terms, weights, g_weights, constants = queries
     excluded_starts, excluded_docs = excluded
@@ -781,7 +790,10 @@ def search_many(prepared, block, queries, excluded, allowed, k, workspace, out):
 
 @kernel
 def contributions(offsets, docs, impacts, terms, wanted, table):
-    """Fill a table with what each term (column) adds to each document (row); ``wanted`` rise."""
+    """Fill a table with the impact of each term (column) on each document (row) of ``wanted``.
+
+    ``wanted`` must be sorted.
+    """
     for column in range(terms.size):
         low, end = offsets[terms[column]], offsets[terms[column] + 1]
         for row in range(wanted.size):
@@ -797,7 +809,7 @@ def contributions(offsets, docs, impacts, terms, wanted, table):
 
 
 def compile_search() -> None:
-    """Have a search compiled, by one for nothing in nothing: a minute, once on a machine."""
+    """Compile the search by running it on an empty index. This takes a minute, once per machine."""
     i64, i32, u32, u16, u8, f64, f32 = (
         np.zeros(1, kind)
         for kind in (np.int64, np.int32, np.uint32, np.uint16, np.uint8, np.float64, np.float32)
@@ -823,7 +835,7 @@ def compile_search() -> None:
 
 
 def _compile_preparing(offsets, docs, impacts):
-    """Have compiled what makes an index ready for searches, in the types that it has there."""
+    """Compile the functions that prepare an index for searches, for the types in use."""
     bounds, chosen = np.zeros(0, np.uint8), np.zeros(1, np.int32)
     for values in (impacts, np.zeros(0)):
         quantise(values, 1.0, bounds)

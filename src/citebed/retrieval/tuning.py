@@ -1,9 +1,9 @@
-"""Tuning: how much word vectors and citations count is learned from drafts and judged queries.
+"""Tune the weights of word vectors and citation counts on drafts and judged queries.
 
-Tuning tries the weights that fitting tries, and if the index has citing sentences, also weights of
-how often a document is cited. The old weight stays unless another one is better by more than a
-standard error; then the nearest weight within a standard error of the best is taken.
-Cross-validation over papers and drafts decides whether anything changes.
+Tuning tries the same weights as fitting. If the index has citing sentences, it also tries weights
+of how often a document is cited. A weight changes only if another one is better by more than a
+standard error. Tuning then takes the weight nearest to the old one whose score is within a standard
+error of the best. Cross-validation over papers and drafts decides whether to store the new weights.
 """
 
 from __future__ import annotations
@@ -49,10 +49,11 @@ _COLUMNS = ("doc_id", "title", "doi", "url", "aliases", "keys", "cite_key", "arx
 
 @dataclass(frozen=True)
 class Question:
-    """A text, and how relevant documents are for it; ``asker`` is the paper or draft it is of.
+    """A text and the grades of its relevant documents.
 
-    ``exclude`` are documents that are no answer, nothing later than ``before`` is one, and what
-    ``paper`` says when it cites is no evidence.
+    ``asker`` is the paper or draft that contains the text. Documents in ``exclude`` and documents
+    later than ``before`` cannot be recommended. The citing sentences of ``paper`` do not count as
+    evidence.
     """
 
     text: str
@@ -67,7 +68,7 @@ class Question:
 
 
 def of_drafts(collection: Collection, drafts: Iterable[DraftLike]) -> list[Question]:
-    """The sentences of drafts that cite documents of the collection."""
+    """Return the sentences of drafts that cite documents of the collection."""
     given = [resolve_draft(each)[0] for each in drafts]
     if not given:
         return []
@@ -91,8 +92,11 @@ def _of_draft(draft: Draft, asker: str, documents: pl.DataFrame) -> Iterator[Que
 
 
 def _meant(name: str, cited: Cited, documents: pl.DataFrame) -> set[str]:
-    """The documents that a draft means by a name: a key, a number, an identifier, or authors and
-    year where one document fits."""
+    """Return the documents that a name in a draft refers to.
+
+    A name is a key, a number, an identifier, or authors and year if they match exactly one
+    document.
+    """
     entries = tuple(entry for entry in cited.entries if entry.key == name)
     doi = normalise_doi(name)
     is_arxiv = name.startswith(_ARXIV)
@@ -113,8 +117,10 @@ def _meant(name: str, cited: Cited, documents: pl.DataFrame) -> set[str]:
 def of_queries(
     collection: Collection, queries: str, qrels: Sequence[str | Path] = ()
 ) -> list[Question]:
-    """The queries of a set, or of a file, that have a relevant document in the collection; by the
-    judgements of files, or else by the set's own."""
+    """Return the queries of a query set or file that have a relevant document in the collection.
+
+    Grades come from the files in ``qrels``, or without any from the query set's own qrels.
+    """
     if not qrels and queries not in collection.query_sets:
         raise CitebedError(f"'{queries}' is no query set of the collection: name its judgements")
     table = read_queries(collection, queries)
@@ -135,19 +141,21 @@ def of_queries(
 
 
 def _relevant(qrels: pl.DataFrame, collection: Collection) -> Iterator[tuple[str, str, int]]:
-    """The judgements of relevant documents that the collection has."""
+    """Return the judgements of relevant documents that the collection contains."""
     there = collection.scan_documents().select("doc_id").collect()
     found = qrels.filter(pl.col("relevance") > 0).join(there, on="doc_id", maintain_order="left")
     return found.select("query_id", "doc_id", "relevance").iter_rows()
 
 
 def own_sets(collection: Collection) -> list[str]:
-    """The query sets of a collection that have judgements."""
+    """Return the names of the collection's query sets that have judgements."""
     return [name for name in collection.query_sets if collection.qrels(name).table.height]
 
 
 def as_one_asker(questions: Sequence[Question], parts: int) -> list[Question]:
-    """The questions of one asker as if neighbouring ones were of as many askers."""
+    """Split the questions of one asker into ``parts`` runs of neighbours, each with its own
+    asker.
+    """
     return [
         replace(each, asker=f"{each.asker}, part {place * parts // len(questions)}")
         for place, each in enumerate(questions)
@@ -156,17 +164,21 @@ def as_one_asker(questions: Sequence[Question], parts: int) -> list[Question]:
 
 Reals = NDArray[np.float64]
 FAMES = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""The weights of fame that are tried, as shares of what the ranker gives to it."""
+"""The weights of citation counts to try, as shares of the ranker's own weight."""
 _PARTS = 5
-"""In so many parts the askers are cut for cross-validation."""
+"""The number of parts in cross-validation."""
 _SEED = 7
 
 
 class Tuned(NamedTuple):
-    """What tuning found: nDCG@10 of ``questions`` by so many ``askers`` (papers, drafts), by BM25,
-    as ``before``, and ``after``, by cross-validation. ``words_share`` is the share of words, of
-    words and vectors together; ``fame`` how much it counts that others cite a document, as a share
-    of what citebed comes with. Fewer questions than ``needed`` change nothing."""
+    """The result of tuning.
+
+    ``bm25``, ``before`` and ``after`` are nDCG@10 over ``questions`` by ``askers`` papers and
+    drafts: of BM25 alone, with the old weights, and with the new ones by cross-validation.
+    ``words_share`` is the weight of words as a share of words and vectors together. ``fame`` is the
+    weight of citation counts as a share of the weight that citebed ships. With fewer questions than
+    ``needed``, tuning changes nothing.
+    """
 
     questions: int
     askers: int
@@ -190,11 +202,11 @@ def tune(
     qrels: Iterable[str | Path] = (),
     progress: Progress = SILENT,
 ) -> Tuned:
-    """Let sentences of drafts that cite, and queries that were judged, tell how much word vectors
-    count in a collection, and how much it counts that others cite a document.
+    """Tune how much word vectors and citation counts weigh in a collection.
 
-    ``queries`` are sets of the collection, or files; ``qrels`` files of judgements of these, such
-    as a campaign's. Without any of them, nor drafts, the collection's own sets are taken.
+    Tuning learns from sentences of drafts that cite, and from judged queries. ``queries`` are query
+    sets of the collection, or files. ``qrels`` are files with judgements of these queries, such as
+    those of a campaign. Without queries and drafts, tuning uses the collection's own query sets.
     """
     opened = open_collection(collection)
     index = open_index(opened, verified=True)
@@ -235,7 +247,9 @@ def _questions(
     queries: Sequence[str],
     qrels: Sequence[str | Path],
 ) -> tuple[list[Question], tuple[str, ...]]:
-    """What is asked, and the collection's own query sets among it."""
+    """Return the questions, and the names of the collection's own query sets among their
+    sources.
+    """
     sets = queries if queries or drafts else own_sets(collection)
     if qrels and not queries:
         raise CitebedError("--qrels needs --queries: name the query set or a query file.")
@@ -249,7 +263,7 @@ def _questions(
 
 
 def _language(questions: Sequence[Question]) -> str | None:
-    """The language that most of the questions are in, of those that can be told."""
+    """Return the most frequent language of the questions; ``None`` if no language is recognised."""
     told = (language_of(None, None, each.text[:ENOUGH]) for each in questions)
     return next((code for code, _ in Counter(filter(None, told)).most_common(1)), None)
 
@@ -262,13 +276,13 @@ def _nearest(tried: Sequence[float], weight: float) -> int:
 
 
 def both_chosen(gains: Reals, prior: tuple[int, int]) -> tuple[int, int]:
-    """The places of the weight of vectors that is chosen, and then of that of fame."""
+    """Return the positions of the best weight of vectors and of the best weight of citations."""
     static = nearest_good(gains[:, prior[1]], prior[0])
     return static, nearest_good(gains[static], prior[1])
 
 
 def cross_validated(gains: Reals, questions: Sequence[Question], prior: tuple[int, int]) -> Reals:
-    """The gain of each question with the weights that the questions of other askers choose."""
+    """Return the gain of each question, with weights chosen on the questions of other askers."""
     found = np.zeros(gains.shape[2])
     for part in _parts(questions):
         static, fame = both_chosen(gains[:, :, ~part], prior)
@@ -277,7 +291,11 @@ def cross_validated(gains: Reals, questions: Sequence[Question], prior: tuple[in
 
 
 def _parts(questions: Sequence[Question]) -> list[NDArray[np.bool_]]:
-    """The questions in some parts, those of an asker in one; of a single asker, neighbours."""
+    """Return a mask of the questions in each part of the cross-validation.
+
+    The questions of one asker stay in one part. If there is only one asker, neighbouring questions
+    stay together.
+    """
     if len({each.asker for each in questions}) == 1:
         questions = as_one_asker(questions, _PARTS)
     askers = [each.asker for each in questions]
@@ -298,7 +316,9 @@ def _gains(
     questions: Sequence[Question],
     progress: Progress,
 ) -> tuple[Reals, Reals]:
-    """nDCG@10 with each weight of vectors, each of fame, of each question; and by BM25 alone."""
+    """Return nDCG@10 by weight of vectors, weight of citations and question; and with BM25
+    alone.
+    """
     runner = Runner(
         collection, index, parse_pipeline("bm25+learned(fit=no)"), RunOptions(), progress
     )

@@ -1,9 +1,9 @@
-"""Text analysis: words and terms for the index, and what citing text needs before it is a query.
+"""Text analysis: turn text into index terms, and prepare citing text as a query.
 
-``Analyser`` turns text into terms. What citing text needs is imported from where it is made, as
-the expressions it takes are compiled then: ``markers`` (find and remove citation markers),
-``hyphens`` (mend words broken at line ends), ``sentences`` (split), ``anonymise`` (take out the
-names of those who are cited).
+``Analyser`` turns text into terms. Import the functions for citing text from their modules, because
+each module compiles its regular expressions on import: ``markers`` finds and removes citation
+markers, ``hyphens`` joins words broken at line ends, ``sentences`` splits text, and ``anonymise``
+removes the names of cited authors.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Analysers: what turns a text into the terms that are indexed and searched.
+"""Analysers: they turn a text into the terms of an index or a query.
 
-An analyser is a value that prints as its name and is read back from it, so that an index can say
-how its terms were made and queries are always analysed alike.
+An analyser prints as its name and can be parsed from it. An index stores the name of its analyser,
+so that queries are always analysed like the documents.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from citebed.errors import UnknownName
 from citebed.retrieval.analysis.porter import porter
 from citebed.retrieval.analysis.words import words, words_and_pairs
 
-# The words that Lucene's EnglishAnalyzer leaves out.
+# The stop words of Lucene's EnglishAnalyzer.
 ENGLISH_STOP_WORDS = frozenset(
     (
         *("a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into"),
@@ -27,15 +27,15 @@ _POSSESSIVES = ("'s", "’s", "＇s")
 _SNOWBALL = re.compile(r"snowball\((\w+)\)")
 _MIXED = re.compile(r"mixed\((\w+(?:,\w+)*)\)")
 WITHOUT_BLANKS = ("chinese", "japanese")
-"""Languages whose words are not parted by blanks: pairs of ideographs are searched for too."""
+"""Languages that put no blanks between words; the index also holds pairs of their ideographs."""
 
 
 @dataclass(frozen=True)
 class Analyser:
-    """A named way from a text to its terms.
+    """A named function from a text to its terms.
 
-    ``words`` and ``term`` are apart because a text has many words and a collection few different
-    ones: whoever indexes keeps the term of each word it has seen.
+    ``words`` and ``term`` are separate methods because a collection has few different words: an
+    indexer can cache the term of each word.
     """
 
     name: str
@@ -48,12 +48,14 @@ class Analyser:
         return self.name
 
     def words(self, text: str) -> list[str]:
-        """The words of a text in lower case, stop words among them: the same for all analysers, but
-        that some have pairs of ideographs too, behind them."""
+        """Return the words of a text in lower case, including stop words.
+
+        All analysers return the same words; some append pairs of ideographs.
+        """
         return words_and_pairs(text) if self.pairs else words(text)
 
     def term(self, word: str) -> str | None:
-        """The index term of one word as ``words`` gives it; ``None`` for a stop word."""
+        """Return the index term of a word that ``words`` returned; ``None`` for a stop word."""
         if self.possessives and word.endswith(_POSSESSIVES):
             word = word[:-2]
         if not word or word in self.stop_words:
@@ -67,12 +69,12 @@ class Analyser:
         return [*map(_stemmer, self.stemmers)]
 
     def terms(self, text: str) -> list[str]:
-        """The terms of a text, in the order of its words."""
+        """Return the terms of a text in the order of its words."""
         return [term for word in self.words(text) if (term := self.term(word)) is not None]
 
 
 def is_telling(term: str) -> bool:
-    """Whether a term of citing text tells a topic: a single letter or digit does not."""
+    """Return True if a term can describe a topic: it is not a single letter or digit."""
     return len(term) > 1 or not term.isascii()
 
 
@@ -83,10 +85,10 @@ ANALYSERS = {analyser.name: analyser for analyser in (ENGLISH, NONE)}
 
 
 def snowball(language: str) -> Analyser:
-    """The Snowball stemmer of a language over lower-case words, without stop words.
+    """The Snowball stemmer of a language for lower-case words, without stop words.
 
-    Which languages there are is PyStemmer's to say. There are no stop words because which words
-    carry no meaning is for the users of a language to decide, and we keep no lists of others.
+    PyStemmer decides which languages are available. citebed has stop words only for English,
+    because speakers of a language should choose its stop words.
     """
     if language not in languages():
         raise UnknownName("analyser", f"snowball({language})", known())
@@ -94,12 +96,12 @@ def snowball(language: str) -> Analyser:
 
 
 def mixed(names: Iterable[str]) -> Analyser:
-    """An analyser for texts in several languages, each in its own: what ``english`` does if that is
-    one of them, then the Snowball stemmers of the others, one after another; of Chinese and
-    Japanese ideographs, and pairs of them.
+    """An analyser for a collection with texts in several languages.
 
-    All stemmers see all words, so that a word is always the same term, whatever the language of the
-    text that it is in is taken for.
+    It applies ``english`` if that is one of the languages, then the Snowball stemmers of the
+    others, one after another. Chinese and Japanese text gives single ideographs and pairs of them.
+    All stemmers process all words, so that a word always gives the same term, whatever language its
+    text seems to be in.
     """
     chosen = sorted(set(names), key=lambda name: (name != ENGLISH.name, name))
     if unknown := set(chosen) - {*languages(), *WITHOUT_BLANKS}:
@@ -115,7 +117,7 @@ def mixed(names: Iterable[str]) -> Analyser:
 
 
 def analyser_of(name: str) -> Analyser:
-    """The analyser that prints as ``name``; blanks and capitals do not matter."""
+    """Parse the name of an analyser; blanks and upper case do not matter."""
     name = "".join(name.lower().split())
     if name in ANALYSERS:
         return ANALYSERS[name]
@@ -127,13 +129,13 @@ def analyser_of(name: str) -> Analyser:
 
 
 def known() -> list[str]:
-    """The names of all analysers."""
+    """Return the names of all analysers."""
     own = (f"snowball({language})" for language in languages())
     return [*ANALYSERS, *own, "mixed(english,german)", "mixed(english,chinese)"]
 
 
 def languages() -> list[str]:
-    """The languages that the installed PyStemmer has stemmers for."""
+    """Return the languages for which the installed PyStemmer has a stemmer."""
     import Stemmer
 
     return sorted(Stemmer.algorithms())
@@ -145,6 +147,6 @@ def _stemmer(name: str) -> Callable[[str], str]:
         return porter
     import Stemmer
 
-    # Without a cache of its own: whoever indexes has one, and a stemmer without is smaller.
+    # Without PyStemmer's own cache: indexers have a cache, and this saves memory.
     stem: Callable[[str], str] = Stemmer.Stemmer(name, 0).stemWord
     return stem

@@ -1,15 +1,16 @@
-"""Porter's stemmer for English, as Lucene has it.
+"""Porter's stemmer for English, with the same results as Lucene's.
 
 Porter, M. F. (1980). An algorithm for suffix stripping. Program, 14(3), 130-137.
 
-The paper's rules, with the three departures that Porter made in his own programs and that Lucene
-kept: words of one or two letters stay as they are, ``bli`` becomes ``ble`` (the paper has
-``abli``), and ``logi`` becomes ``log``. Snowball's stemmer ``porter`` has the paper's rules for
-these, and undoubles only some of the consonants (``revving`` is ``revv`` there, ``rev`` here), so
-it is not used.
+It follows the paper's rules, with the three changes that Porter made in his own programs and that
+Lucene kept: words of one or two letters stay as they are, ``bli`` becomes ``ble`` (the paper has
+``abli``), and ``logi`` becomes ``log``. Snowball's stemmer ``porter`` is not used, because it
+follows the paper in these cases and undoubles only some consonants: it turns ``revving`` into
+``revv``, this module into ``rev``.
 
-Letters other than ``aeiou`` and some of the ``y`` are consonants, digits and accented letters too.
-A letter beyond Unicode's first 65,536, such as a mathematical ``𝑥``, counts as two, as in Java.
+Every character other than ``aeiou`` and some ``y`` counts as a consonant, including digits and
+accented letters. A letter beyond Unicode's first 65,536, such as a mathematical ``𝑥``, counts as
+two letters, as in Java.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ _V = "[aeiouy][aeiou]*+"
 _has_vowel = compile_regex(f"(?:{_C})?+[aeiouy]").match
 _m_over_0 = compile_regex(f"(?:{_C})?+{_V}{_C}").match
 _m_over_1 = compile_regex(f"(?:{_C})?+{_V}{_C}{_V}{_C}").match
-# Consonants, one vowel, one consonant: m is 1, and an e was lost or is to be kept.
+# Consonants, one vowel, one consonant: m is 1, and the word lost an e or must keep it.
 _is_short = compile_regex(f"{_C}[aeiouy][^aeiouwxy]").fullmatch
 
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
-# Never in a word, and a consonant.
+# A consonant that occurs in no word.
 _SECOND_HALF = "\ue000"
 
 _STEP_2 = {
@@ -49,7 +50,7 @@ _STEP_4 = (
 
 
 def _by_last_two(endings: Iterable[str]) -> dict[str, list[str]]:
-    """The endings under their last two letters, longest first."""
+    """Group the endings by their last two letters, longest first."""
     groups: dict[str, list[str]] = {}
     for ending in sorted(endings, key=len, reverse=True):
         groups.setdefault(ending[-2:], []).append(ending)
@@ -61,7 +62,7 @@ _STEP_2_ENDINGS, _STEP_3_ENDINGS, _STEP_4_ENDINGS = map(_by_last_two, (_STEP_2, 
 
 @lru_cache(1 << 16)
 def porter(word: str) -> str:
-    """The stem of an English word in lower case."""
+    """Return the stem of an English word in lower case."""
     if not word.isascii() and _ASTRAL.search(word) is not None:
         return _stem(_ASTRAL.sub(rf"\g<0>{_SECOND_HALF}", word)).replace(_SECOND_HALF, "")
     return _stem(word)
@@ -93,7 +94,7 @@ def _without_plural(word: str) -> str:
 
 
 def _without_ending(word: str) -> str:
-    """Step 1b: ``ed`` and ``ing`` go, and what they did to the stem is undone."""
+    """Step 1b: remove ``ed`` and ``ing``, and restore the stem that they changed."""
     if word.endswith("eed"):
         return word[:-1] if _m_over_0(word[:-3]) else word
     stem = word[:-2] if word.endswith("ed") else word[:-3] if word.endswith("ing") else ""
@@ -107,7 +108,7 @@ def _without_ending(word: str) -> str:
 
 
 def _ends_in_vowel(stem: str) -> bool:
-    """Whether the last letter is a vowel; only a ``y`` needs a look at the letters before it."""
+    """Return True if the last letter is a vowel. Only a ``y`` depends on the letters before it."""
     ys = len(stem) - len(stem.rstrip("y"))
     if ys == 0 or stem[-1] != "y":
         return stem[-1] in "aeiou"
@@ -117,7 +118,7 @@ def _ends_in_vowel(stem: str) -> bool:
 
 
 def _replaced(word: str, endings: list[str], by: dict[str, str]) -> str:
-    """Steps 2 and 3: the longest ending replaced, if a measure of more than 0 stands before it."""
+    """Steps 2 and 3: replace the longest ending if the measure of the stem is above 0."""
     for ending in endings:
         if word.endswith(ending):
             stem = word[: -len(ending)]
@@ -126,9 +127,9 @@ def _replaced(word: str, endings: list[str], by: dict[str, str]) -> str:
 
 
 def _without_suffix(word: str, suffixes: list[str]) -> str:
-    """Step 4: the longest suffix goes, if a measure of more than 1 stands before it.
+    """Step 4: remove the longest suffix if the measure of the stem is above 1.
 
-    Of ``sion`` and ``tion`` the first letter stays.
+    The first letter of ``sion`` and ``tion`` stays.
     """
     for suffix in suffixes:
         if word.endswith(suffix):
@@ -138,7 +139,7 @@ def _without_suffix(word: str, suffixes: list[str]) -> str:
 
 
 def _tidied(word: str) -> str:
-    """Step 5: a last ``e``, and one ``l`` of two, go from words that are long enough."""
+    """Step 5: remove a last ``e``, and one ``l`` of two, from words that are long enough."""
     if word[-1] == "e":
         stem = word[:-1]
         if _m_over_1(stem) or (_m_over_0(stem) and not _is_short(stem)):

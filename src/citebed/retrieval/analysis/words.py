@@ -1,18 +1,19 @@
-"""Words of a text: Unicode's word breaks (UAX #29), as Lucene's StandardTokenizer draws them.
+"""Split text into words by Unicode's word breaks (UAX #29), as Lucene's StandardTokenizer does.
 
-A word is a run of letters and digits, with what holds them together (``can't``, ``3.14``,
+A word is a run of letters and digits with the characters that join them (``can't``, ``3.14``,
 ``snake_case``); a run of katakana, or of a script without blanks such as Thai; a single ideograph
-or hiragana; an emoji. Accents and format characters belong to what stands before them. All else
-parts words. A word has at most 255 UTF-16 units; a longer one is cut there, as Lucene does.
+or hiragana; or an emoji. Accents and format characters belong to the character before them. All
+other characters separate words. A word of more than 255 UTF-16 units is cut there, as in Lucene.
 
-Lower case is letter by letter, as Lucene's LowerCaseFilter has it: ``İ`` is ``i``, and a sigma is
-never final.
+Each letter is lowered by itself, as in Lucene's LowerCaseFilter: ``İ`` becomes ``i``, and a sigma
+never becomes a final sigma.
 
-Most text is ASCII, and there the rules shrink to very little: what is no part of a word becomes a
-blank, and the blanks part the words. Text with some other characters is cut at blanks, which no
-rule reaches across, into stretches that are ASCII and stretches that are not. Those are read with
-one long expression, made when first needed, that takes the first kind of word that fits. Where
-several may fit, or a word may be too long, the longest is looked for at each place.
+Most text is ASCII, where the rules are simple: replace every character that belongs to no word with
+a blank, and split at blanks. Other text is first cut at blanks, which no rule crosses, into
+stretches with and without other characters. One long regular expression, compiled when first
+needed, splits the stretches that are not ASCII. It takes the first kind of word that matches. If
+several kinds may match, or a word may be too long, the code looks for the longest word at each
+position.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from itertools import pairwise
 from citebed.text.regex import compile_regex
 
 MAX_UNITS = 255
-# A word that is too long fills at least one of the stretches, this long, that a text is cut into.
+# Stretches of text of this length; a word that is too long fills at least one of them.
 _STRETCH = (MAX_UNITS + 1) // 2
 
 _MID = ".,;:'"
@@ -38,12 +39,12 @@ _ASCII_LOWER = "".join(
 _LOOSE_MID = re.compile(r"['.:,;](?!(?<=[a-z]['.:])[a-z]|(?<=[0-9]['.,;])[0-9])")
 _OTHER = re.compile(r"[^\x00-\x7f]")
 _RUN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]{2,}")
-# Letters that are emoji too: which of the two they are depends on what follows.
+# Characters that are letters or emoji, depending on the next character.
 _LETTERS_AND_EMOJI = frozenset("ℹⓂ🅰🅱🅾🅿")
 
 
 def words(text: str) -> list[str]:
-    """The words of ``text``, in lower case and in their order."""
+    """Return the words of ``text`` in lower case and in order."""
     if text.isascii():
         return _ascii_words(text)
     if len(text.encode("utf-8", "surrogatepass")) > 1.2 * len(text):
@@ -55,8 +56,8 @@ def words(text: str) -> list[str]:
 
 
 def word_spans(text: str) -> Iterator[tuple[str, int, int]]:
-    """The words of ``text`` with the places where each begins and ends."""
-    lower, at = _lower(text), 0  # as long as the text: letters are lowered one by one
+    """Return the words of ``text``, with the start and end of each."""
+    lower, at = _lower(text), 0  # same length as the text: each letter is lowered by itself
     for word in words(text):
         start = lower.index(word, at)
         at = start + len(word)
@@ -64,15 +65,17 @@ def word_spans(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def words_and_pairs(text: str) -> list[str]:
-    """The words of ``text``, and of each run of ideographs also all pairs of neighbours: words are
-    not parted there, and most are of one or two."""
+    """Return the words of ``text``, and all pairs of neighbours in each run of ideographs.
+
+    Blanks do not separate words there, and most words have one or two ideographs.
+    """
     if text.isascii():
         return _ascii_words(text)
     return words(text) + [a + b for run in _RUN.findall(text) for a, b in pairwise(run)]
 
 
 def _parts(text: str) -> Iterator[str]:
-    """The text cut at blanks, into parts that are ASCII and parts that are not."""
+    """Cut the text at blanks into parts that are ASCII and parts that are not."""
     at = 0
     for match in _OTHER.finditer(text):
         if match.start() >= at:
@@ -94,13 +97,13 @@ def _ascii_words(text: str) -> list[str]:
 
 
 def _cut(found: list[str]) -> list[str]:
-    """The words with those that are too long cut."""
+    """Return the words; cut those that are too long."""
     cut = [_longest_words(word) if len(word) > MAX_UNITS else [word] for word in found]
     return [word for pieces in cut for word in pieces]
 
 
 def _may_be_too_long(spaced: str) -> bool:
-    """Whether some stretch of a text has no blank, as it would in a word that is too long."""
+    """Return True if some stretch of the text has no blank, as in a word that is too long."""
     ends = len(spaced) - _STRETCH + 1
     return any(" " not in spaced[at : at + _STRETCH] for at in range(0, ends, _STRETCH))
 
@@ -115,12 +118,12 @@ def _other_words(text: str) -> list[str]:
 
 
 def _lower(text: str) -> str:
-    """Each letter's own lower case: Python's ``lower`` heeds neighbours for these two only."""
+    """Lower each letter by itself. Python's ``lower`` looks at neighbours for these two only."""
     return text.replace("İ", "i").replace("Σ", "σ").lower()
 
 
 def _units(text: str) -> int:
-    """How many UTF-16 units a text has."""
+    """Return the number of UTF-16 units of a text."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
@@ -133,8 +136,8 @@ _FLAG_HALF = "[\U0001f1e6-\U0001f1ff]"
 _SKIN = "[\U0001f3fb-\U0001f3ff]"
 _TAGS = "[\U000e0020-\U000e007e]++\U000e007f"
 _KEYCAP = "\u20e3"
-# A word does not begin with more of what only joins; else a long row of it, with nothing to join,
-# would be walked again from each of its places.
+# The number of joining characters that begin a word is limited: without a limit the expression
+# would read a long row of them, with nothing to join, again from each position.
 _ENOUGH = str(MAX_UNITS)
 
 
@@ -145,7 +148,7 @@ def word_break() -> dict[str, str]:
 
 
 def _one_of(*classes: str, astral: bool, without: str = "") -> str:
-    """A set of the characters of some classes: those of the BMP only, unless ``astral``."""
+    """Return the set of characters of some classes; only those of the BMP unless ``astral``."""
     ranges = []
     for part in " ".join(word_break()[name] for name in classes).split():
         low, _, high = part.partition("-")
@@ -157,17 +160,17 @@ def _one_of(*classes: str, astral: bool, without: str = "") -> str:
 
 
 def _run(kind: str, astral: bool, most: str = "") -> str:
-    """Characters of one class, each with its accents."""
+    """Return an expression for characters of one class, each with its accents."""
     more = _one_of(kind, "EXTEND", astral=astral)
     return f"{_one_of(kind, astral=astral)}{more}{{0,{most}}}+"
 
 
 def _letters_and_digits(astral: bool) -> str:
-    """Letters and digits in any order: WB5 to WB12.
+    """Return an expression for letters and digits in any order: WB5 to WB12.
 
-    A Hebrew letter takes an apostrophe, or a quotation mark with the Hebrew letter behind it;
-    a letter that was reached so, or across a full stop, takes no other. (Unicode's own rules
-    would let it; Lucene's do not.)
+    A Hebrew letter may be followed by an apostrophe, or by a quotation mark and another Hebrew
+    letter. A letter that was reached in this way, or across a full stop, may not be followed by
+    another of these. (Unicode's rules would allow it; Lucene's do not.)
     """
     accents = _one_of("EXTEND", astral=astral) + "*+"
     hebrew = _one_of("HEBREW", astral=astral) + accents
@@ -180,16 +183,16 @@ def _letters_and_digits(astral: bool) -> str:
 
 
 def _word(astral: bool) -> str:
-    """Letters, digits and katakana, joined by such as ``_`` (WB13): what most words are."""
+    """Letters, digits and katakana, joined by characters such as ``_`` (WB13): most words."""
     core = f"(?:{_letters_and_digits(astral)}|{_run('KATAKANA', astral)})"
     first = _run("JOINER", astral, most=_ENOUGH)
     return f"(?:{first})?+{core}(?:{_run('JOINER', astral)}{core}?+)*+"
 
 
 def _emoji(astral: bool) -> str:
-    """A pictograph with its modifiers, and those that a zero-width joiner ties to it.
+    """Return an expression for pictographs with modifiers, tied by zero-width joiners.
 
-    Joiners before it belong to it if no word has taken them.
+    Joiners before a pictograph belong to it if no word has taken them.
     """
     accents = f"(?:{_one_of('EXTEND', astral=astral, without=_LOOKS)})*+"
     picture = f"{_one_of('EMOJI', astral=astral)}{accents}{_EMOJI_LOOK}?+"
@@ -199,7 +202,7 @@ def _emoji(astral: bool) -> str:
 
 
 def _keycap(astral: bool) -> str:
-    """``#`` or ``*`` on a key; a digit on one is a number with an accent."""
+    """A keycap ``#`` or ``*``; a keycap digit counts as a number with an accent."""
     accent = _one_of("EXTEND", astral=astral, without=_LOOKS)
     other = _one_of("EXTEND", astral=astral, without=_LOOKS + _KEYCAP)
     ends = (f"(?:{accent})*+{_EMOJI_LOOK}{_KEYCAP}", f"(?:{other})*+{_KEYCAP}")
@@ -215,7 +218,7 @@ def _others(astral: bool) -> list[str]:
 
 @cache
 def _pattern(astral: bool) -> re.Pattern[str]:
-    """One expression for all kinds of words."""
+    """Return one expression for all kinds of words."""
     return compile_regex("|".join((_word(astral), *_others(astral))))
 
 
@@ -223,7 +226,7 @@ def _pattern(astral: bool) -> re.Pattern[str]:
 
 
 def _longest_words(text: str) -> list[str]:
-    """The words of ``text``: at each place the longest of any kind that is not too long."""
+    """Return the words of ``text``: at each position the longest that is not too long."""
     astral = _units(text) > len(text)
     found, at = [], 0
     while at < len(text):
@@ -243,7 +246,7 @@ def _kinds() -> list[re.Pattern[str]]:
 
 
 def _window(text: str, at: int) -> str:
-    """As much of the text from ``at`` on as a word may take."""
+    """Return the part of the text from ``at`` on that a word may take."""
     window = text[at : at + MAX_UNITS]
     while (excess := _units(window) - MAX_UNITS) > 0:
         window = window[: len(window) - (excess + 1) // 2]
