@@ -125,7 +125,7 @@ def test_killed_before_it_is_decided_nothing_has_happened(
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(store, "commit", die)
+        patched.setattr(store, "commit_change", die)
         with pytest.raises(Killed):
             forget_sources(home / "c", ["a.bib"])
     assert ids(home / "c") == ["one", "two"]

@@ -140,10 +140,10 @@ def another_began(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[Non
             held.enter_context(original(folder))
             return original(asked, **how)
 
-        patch.setattr(store, "locked", late)
+        patch.setattr(store, "lock_collection", late)
         with pytest.raises(CollectionError, match="being changed by another"):
             import_sources(folder, [folder.parent / "a.bib"])
-        patch.setattr(store, "locked", original)
+        patch.setattr(store, "lock_collection", original)
         yield
 
 

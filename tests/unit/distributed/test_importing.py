@@ -354,8 +354,7 @@ def test_what_goes_wrong_leaves_nothing(
     assert not folder.exists()
     with monkeypatch.context() as patched:  # killed: nothing is tidied up
         patched.setattr(store, "_clear", lambda _: None)
-        patched.setattr(store, "_unmake", lambda _: None)
-        patched.setattr(store, "commit", _fail)
+        patched.setattr(store, "commit_change", _fail)
         with pytest.raises(CitebedError, match="no room"):
             engine.import_sources(folder, sources)
     assert not (folder / "shards").exists()

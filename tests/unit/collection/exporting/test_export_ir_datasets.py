@@ -141,7 +141,7 @@ def test_the_documents_travel_to_other_processes(folder: Path) -> None:
 def test_what_is_not_there(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="Did you mean 'cats'"):
         load(folder, "cat")
-    with pytest.raises(CitebedError, match="not a folder for ir_datasets"):
+    with pytest.raises(CitebedError, match="not an export for ir_datasets"):
         load(tmp_path)
     (folder / "docs.jsonl").write_text("damaged\n")
     for _ in range(2):  # nothing half built is taken for the documents

@@ -157,7 +157,7 @@ def test_a_forged_query_set_writes_nothing_outside(
     before = state(tmp_path)
     target = tmp_path / "deep" / "er" / "out"
     assert main(["export", str(collection), str(target), "--to", form]) == 1
-    assert "not names of query sets" in capsys.readouterr().err
+    assert "is not a list of query sets" in capsys.readouterr().err
     assert state(tmp_path) == before
 
 
