@@ -275,11 +275,11 @@ class Import:
         return replace(self.run([], sources, check=False), forgotten_papers=list(papers))
 
     def _paper(self, name: str) -> dict[str, list[str]] | None:
-        """Return the citation key of the paper with this name, and the DOIs or ids that identify
-        its records.
+        """Return the citation key of the paper with this name, and its DOIs or else the ids of its
+        records.
 
-        Return ``None`` if no paper has the name. Raise ``CitebedError`` if several papers have it,
-        or if no other paper must share the identifiers but one does.
+        No other paper has any of them. Return ``None`` if no paper has the name. Raise
+        ``CitebedError`` if several papers have it, or if other papers share the DOIs and the ids.
         """
         lists = pl.List(pl.String())
         schema = {"doc_id": pl.String(), "read_as": pl.String(), "records": pl.Int32(),

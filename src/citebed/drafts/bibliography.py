@@ -1,8 +1,7 @@
 """Read an author's .bib files, and append new entries to them.
 
-New entries have the author's key and only the fields of a printed reference.
-
-Read the bibliography files of a draft, and resolve its citation keys.
+New entries have the author's key and only the fields of a printed reference. This module also reads
+the bibliography files of a draft, and resolves its citation keys.
 """
 
 from __future__ import annotations

@@ -24,9 +24,9 @@ from citebed.wording import list_first
 
 _RUN = re.compile(r"[^\W_]+")
 _SIZES, _SKIPS = (24, 12, 7), (8, 16, 32)
-"""Numbers of letters that are searched for, and of letters to skip that a command may have made."""
+"""The number of letters to search for, and of letters to skip that a command may have made."""
 _FAR, _FAR_WORDS = 5000, 50
-"""Most letters and words of markup between two sentences."""
+"""The maximum number of letters and words of markup between two sentences."""
 
 
 class Origin(NamedTuple):
@@ -80,7 +80,7 @@ class _Letters:
         self._before = [0, *accumulate(map(len, self._words))]
 
     def position(self, at: int) -> int:
-        """Return the offset of a letter, or that of the last letter for a higher number."""
+        """Return the offset of a letter; a number that is too high means the last letter."""
         if not self._starts:
             return 0
         at = min(at, len(self.text) - 1)

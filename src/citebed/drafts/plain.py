@@ -14,7 +14,7 @@ from citebed.drafts.tex_commands import place_commands
 from citebed.text.normalise import fold
 
 _LONG_LINE = 120
-"""Longer lines that end like sentences are not wrapped: each is a paragraph."""
+"""Longer lines that end like sentences are not wrapped: each of them is a paragraph."""
 
 _NUMBERED = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[IVX]{1,5}\.|[A-H]\.)\s+[^\W\d_].{1,90}")
 _NAMED = re.compile(

@@ -1,7 +1,7 @@
 """Turn blocks into passages: split sentences, assign citations to them, and remove markers.
 
-Citations from LaTeX or Markdown become the numeric marker ``[1]``, so that sentences are split and
-markers removed as in any other text. Their offsets tell to which sentence they belong.
+Citations from LaTeX or Markdown become the numeric marker ``[1]``. So citebed splits sentences and
+removes markers as in any other text. The offset of a citation shows which sentence it belongs to.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Read reStructuredText: section titles, directives, lists, tables and literal text.
 
-Directives are not executed. Of the files that they name, only bibliographies are read.
+Directives are not executed. The reader opens only the bibliography files that they name.
 """
 
 from __future__ import annotations

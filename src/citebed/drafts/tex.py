@@ -37,14 +37,15 @@ _GAP = compile_regex(r"[ \t]*+(?:%[^\n]*+\n[ \t]*+)*+(?:\n[ \t]*+(?!\n))?+")
 _OPTIONS = compile_regex(rf"\*?(?:[ \t]*+{NOTE})*+")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _ONE_PARAGRAPH = 4000
-"""Most characters of a title, label or length; a longer one has an unclosed brace."""
+"""The maximum number of characters in a title, label or length; a longer one has an unclosed
+brace."""
 
 
 class Cursor:
     """A source text and the current offset in it.
 
-    The ends of all groups and environments are found in one pass, so unclosed braces cost no second
-    scan. The text of a macro has one ``place``: that of the macro's use.
+    One pass finds the ends of all groups and environments, so unclosed braces need no second scan.
+    The text of a macro has one ``place``: the position where the macro is used.
     """
 
     def __init__(

@@ -203,7 +203,7 @@ class _Reader:
         return at
 
     def _passed(self, kind: str, match: re.Match[str]) -> int:
-        """Where a comment, raw text or a formula ends."""
+        """Return the end of a comment, raw text or a formula."""
         if match[0].startswith("//"):
             return match.end()
         if kind == "comment":

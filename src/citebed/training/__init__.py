@@ -1,8 +1,9 @@
-"""Training of encoders, word vectors and rankers on citations.
+"""Train encoders, word vectors and rankers on citations.
 
 ``prepare`` turns a collection and citation contexts into training texts. ``train_static`` and
-``train_encoder`` learn from them; ``train_student`` learns from them and an encoder. All three need
-PyTorch. On a machine with a GPU they need no other compiled part of citebed, such as polars.
+``train_encoder`` learn from these texts; ``train_student`` learns from them and an encoder. All
+three need PyTorch. On a machine with a GPU they need no other compiled part of citebed, such as
+polars.
 """
 
 # ruff: isort: skip_file

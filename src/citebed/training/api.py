@@ -83,9 +83,9 @@ def load_training_texts(
     own: bool = False,
     **options: Any,
 ) -> TrainingTexts:
-    """Return training texts: the given ones, those of a prepared file, or those of a collection.
+    """Return the given training texts, those in a prepared file, or those of a collection.
 
-    ``options`` are further options of `prepare`.
+    ``options`` are passed to `prepare`.
     """
     is_file = isinstance(source, str | Path) and is_existing_file(source)
     is_prepared = isinstance(source, TrainingTexts) or is_file
@@ -192,10 +192,10 @@ def train_static(  # noqa: PLR0913 - as above
     """Train word vectors and write them to the file ``out``, with their card beside it.
 
     ``source`` is a collection with files of ``contexts``, prepared texts, or their file.
-    ``teacher`` is the folder of an encoder whose similarities are learned too. Without a teacher
-    training starts with the static model ``start``, by default citebed's own (``""``: random
-    vectors). The settings are the fields of `StaticSettings`. If a run was interrupted, the same
-    call continues it.
+    ``teacher`` is the folder of an encoder; the word vectors also learn its similarities. Without a
+    teacher, training starts with the static model ``start``, by default citebed's own (``""``:
+    random vectors). The settings are the fields of `StaticSettings`. If a run was interrupted, the
+    same call continues it.
     """
     import_torch()
     from citebed.retrieval.vectors.static_model import write_static_model
@@ -307,7 +307,7 @@ def _check_cards(folders: Sequence[Path], texts: TrainingTexts) -> list[dict[str
 
 
 class _Session:
-    """What all runs have in common: texts, an output path, a machine, and notes for the card."""
+    """The parts that all runs share: texts, an output path, a machine, and notes for the card."""
 
     def __init__(
         self,
@@ -349,7 +349,8 @@ class _Session:
         measure: Callable[[str], dict[str, float]],
         finish: Callable[[], None] = lambda: None,
     ) -> TrainingRun:
-        """Run all stages, from the checkpoint if one of the same run exists, and measure them."""
+        """Run all stages, from the checkpoint of the same run if it exists, and measure the
+        model."""
         from citebed.training.run import TrainingRun
 
         checkpoint = self.path.with_name(f"{self.path.name}.checkpoint.npz")

@@ -1,10 +1,13 @@
-"""Training the model of citation need: the probability that a text needs a citation.
+"""Train the model of citation need: the probability that a text needs a citation.
 
-The training compares sentences that cite, whose citation is among the first documents, with texts
-that cite nothing: everyday texts, and what papers say about themselves (``asking.tsv``, written for
-this purpose). First, a logistic regression over word vectors learns the kind of a text; its citing
-sentences come from the collections and from thirty more fields, so that a kind is not a field. Then
-the model of all clues is trained, with kinds that models of other texts predicted.
+Training compares two kinds of texts. The first are sentences whose citation is among the top
+documents. The second are texts that cite nothing: everyday texts, and what papers say about
+themselves (``asking.tsv``, written for this purpose).
+
+First, a logistic regression over word vectors learns the kind of a text. Its citing sentences come
+from the collections and from thirty more fields, so that it does not confuse kinds with fields.
+Then citebed trains the model of all clues. The kind of each text in it is predicted by a model that
+did not see the text.
 """
 
 from __future__ import annotations
@@ -58,7 +61,7 @@ def written_texts() -> list[WrittenText]:
 
 
 def train_citation_need(sources: Sequence[Source], ranker: Ranker, model: Embedder) -> Asking:
-    """Train on collections; ``ranker`` and ``model`` are those that rank documents."""
+    """Train on collections; ``ranker`` and ``model`` rank the documents."""
     texts = {kind: [t.text for t in written_texts() if t.kind == kind] for kind in _KINDS}
     vectors = {kind: model.queries(own) for kind, own in texts.items()}
     cited = [model.queries(source.sentences) for source in sources]

@@ -1,9 +1,9 @@
-"""Training an encoder and a student: batches, negatives, losses and stages.
+"""Train an encoder and a student: batches, negatives, losses and stages.
 
 A student is an encoder with a few layers that learns to give the vectors of a larger one. It starts
-with some of its teacher's layers, evenly spaced and with the last. It learns to match the teacher's
-vector of a text, and the similarities to other texts that the teacher finds (Hinton et al. 2015;
-Sanh et al. 2019 start in the same way). Its tables of words and positions stay unchanged.
+with some layers of its teacher, evenly spaced and including the last. It learns to match the
+teacher's vector of a text, and the teacher's similarities between texts (Hinton et al. 2015; Sanh
+et al. 2019 start in the same way). Its embeddings of words and positions stay unchanged.
 """
 
 from __future__ import annotations
@@ -57,10 +57,11 @@ _FEWER_TOKENS = 16
 
 
 def not_negative(pairs: Sequence[Pair], places: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which documents of a batch are not negatives of which text.
+    """Return a mask (texts × documents) of the documents that are not negatives for a text.
 
-    Row i belongs to the text of pair i, whose own document is in column i; ``places`` are all
-    documents of the batch. The same document, and others that the text cites, do not count.
+    Row i belongs to the text of pair i, whose own document is in column i. ``places`` are all
+    documents of the batch. The mask covers other copies of the same document, and other documents
+    that the text cites.
     """
     mask = np.zeros((len(pairs), len(places)), bool)
     columns: dict[int, list[int]] = {}
@@ -98,7 +99,8 @@ def divergence(scores: Tensor, teacher: Tensor, mask: Tensor | None = None) -> T
 
 
 class TrainingBatch(NamedTuple):
-    """A batch on the device; ``mask`` (texts × documents) marks documents that are no negatives."""
+    """A batch on the device; ``mask`` (texts × documents) marks documents that are not
+    negatives."""
 
     batch: DeviceBatch
     mask: Tensor
@@ -171,7 +173,7 @@ class EncoderTask:
 
 
 class PairStage:
-    """A stage over batches of pairs; with ``mined`` each pair brings hard negatives.
+    """A stage over batches of pairs; with ``mined``, each pair has hard negatives.
 
     Hard negatives are documents that the model ranked high and that the paper does not cite.
     """
@@ -220,7 +222,8 @@ class PairStage:
         return self._task.batch(self._pairs[epoch][places], mined)
 
     def _mine(self) -> NDArray[np.int64]:
-        """Draw negatives of each pair from the middle ranks; in a small collection, from any."""
+        """Draw negatives for each pair from the middle ranks; in a small collection, from all
+        ranks."""
         task, pairs, rows = self._task, self._pairs[0], []
         settings, rng = task.settings, self._mining
         cited: dict[str, set[int]] = {}
@@ -361,7 +364,7 @@ class StudentStage:
         self._order: tuple[int, NDArray[np.int64]] = (-1, np.empty(0, np.int64))
 
     def begin(self, state: Arrays | None) -> dict[str, NDArray[Any]]:
-        """Compute the teacher's vectors of all texts, again if a run continues."""
+        """Compute the teacher's vectors of all texts, also when a run continues."""
         most, task = self._task.settings.teacher_tokens, self._task
         self._wanted = task.teacher.vectors(self._texts, most)
         for at in range(0, len(self._texts), self.batch):

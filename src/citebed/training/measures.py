@@ -1,4 +1,4 @@
-"""How well vectors find what unseen papers cite: R@10 and nDCG@10, without PyTorch."""
+"""Measure how well vectors find what unseen papers cite: R@10 and nDCG@10, without PyTorch."""
 
 from __future__ import annotations
 

@@ -34,7 +34,8 @@ from citebed.training.settings import Tensor
 from citebed.wording import printable
 
 _BYTES_PER_VALUE = 46
-"""Bytes that each value of a layer takes until the backward pass, in half precision; measured."""
+"""The bytes that each value of a layer needs until the backward pass, in half precision
+(measured)."""
 _ENCODE_GROUP = 512
 _GROUP_LIMITS = (8, 512)
 _WIDTH_STEP = 16
@@ -57,7 +58,7 @@ class InitialModel:
 
     @property
     def layers_key(self) -> str:
-        """The name of that number in ``config.json``."""
+        """The name of the number of layers in ``config.json``."""
         return "n_layers" if "n_layers" in self.folder.config else "num_hidden_layers"
 
     @cached_property
@@ -203,7 +204,7 @@ class Network:
         return loss.detach()
 
     def _bytes(self, tokens: int) -> int:
-        """Return the bytes that tokens take until the backward pass."""
+        """Return the bytes that tokens need until the backward pass."""
         width = 1 if self.device.startswith("cuda") else 2
         return tokens * self.hidden * self._initial.layers * _BYTES_PER_VALUE * width
 

@@ -32,14 +32,15 @@ def prepare(
 ) -> TrainingTexts:
     """Return the training texts of a collection: its documents, and the contexts that cite them.
 
-    ``contexts`` are files as ``citebed index --citing`` reads them. The collection's own citing
-    papers are its test: citebed leaves them out, also of the files, unless ``own`` is given. The
-    documents of the collections in ``also`` are included if a context cites them, or with ``every``
-    always. Contexts that cite other documents are left out. ``about`` counts both.
+    ``contexts`` are files in the format of ``citebed index --citing``. The collection's own citing
+    papers are its test, so citebed also removes them from the files, unless ``own`` is set.
+    Documents of the collections in ``also`` are included if a context cites them; ``every``
+    includes them all. Contexts that cite other documents are left out; ``about`` counts them.
 
-    To train on several fields, give their files, each with the collection that it cites;
-    collections that no paper cites together are different fields. With a ``test_year``, papers with
-    a known year are split by it: that year and later for the test, the year before for development.
+    To train on several fields, give their files, each with the collection that it cites.
+    Collections that one paper cites together count as one field. With a ``test_year``, the year of
+    a paper decides, if it is known: that year and later for the test, the year before for
+    development.
     """
     files = tuple(Path(path) for path in contexts)
     opened = [c if isinstance(c, Collection) else Collection(c) for c in (collection, *also)]

@@ -1,13 +1,13 @@
-"""Training the ranker: the weight of each feature, learned from who cites what.
+"""Train the ranker: learn the weight of each feature from citations.
 
-The training queries are citing sentences of papers from which the vector models did not learn (the
-development fold, never the collection's own citing papers): single sentences, and two to four
-sentences of a paper together, like a paragraph. Only earlier papers count as evidence for a
+The training queries are citing sentences of papers that the vector models did not learn from: the
+development fold, without the collection's own citing papers. A query is a single sentence, or two
+to four sentences of a paper together, like a paragraph. Only earlier papers count as evidence for a
 document.
 
-The weights of text features are learned from queries whose relevant documents no training paper
-cites. Vectors know the other documents by heart, and would seem better than they are for a new
-collection. The weights of citation features are then learned from all queries.
+citebed learns the weights of text features from queries whose relevant documents no training paper
+cites. The vector models have memorised the other documents, so vectors would look better than they
+are in a new collection. It then learns the weights of citation features from all queries.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ _BINS = (0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 1.01)
 
 
 class Example(NamedTuple):
-    """A query's candidates: their features, which are cited, and the number of all cited documents.
+    """The candidates of a query: their features, which of them are cited, and the number of cited
+    documents.
 
     ``is_new`` is True if no training paper cites the relevant documents.
     """
@@ -96,8 +97,8 @@ def train_ranker(
 ) -> dict[str, Any]:
     """Train a ranker on a collection whose index has citing sentences, and write it to ``out``.
 
-    The level with the encoder is trained if the index has the encoder's vectors; else it equals the
-    level without. Returns the description in the file, with values for the test fold.
+    The level with the encoder is trained if the index has the encoder's vectors; otherwise it
+    equals the level without. Return the description in the file, with values for the test fold.
     """
     settings = settings or RankerSettings()
     opened = open_collection(collection)
@@ -193,7 +194,8 @@ class TrainingQueries:
         return examples
 
     def _queries(self, paper: int, rng: random.Random) -> list[tuple[Query, frozenset[int]]]:
-        """Return each sentence of a paper as a query with its citations, and some together."""
+        """Return each sentence of a paper as a query with its citations, and groups of
+        sentences."""
         cited_by: dict[str, set[int]] = {}
         rows = np.flatnonzero(self.citing.papers == paper).tolist()
         for row in rows:
@@ -246,7 +248,8 @@ def fit_level(examples: Sequence[Example], words: float = 1.0, citing: float = 1
 
 
 def _fit_listwise(examples: Sequence[Example], columns: NDArray[np.int64], fixed: Reals) -> Reals:
-    """Fit the weights of some features beside fixed ones, with ListNet's loss (Cao et al. 2007)."""
+    """Fit the weights of some features, with the others fixed, by ListNet's loss (Cao et al.
+    2007)."""
     from scipy.optimize import minimize
 
     rows = [

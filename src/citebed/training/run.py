@@ -1,8 +1,8 @@
-"""A training run: its stages, learning rate, checkpoints, and estimate of the time.
+"""A training run: its stages, learning rate, checkpoints and time estimate.
 
-A checkpoint is an ``.npz`` file of plain arrays (the weights, the optimiser's state, the state of a
-stage) and a JSON text that identifies its run. citebed writes it completely or not at all, and
-unpickles nothing.
+A checkpoint is an ``.npz`` file of plain arrays (the weights, the optimiser's state and the state
+of a stage) with a JSON text that identifies its run. citebed writes it completely or not at all.
+Reading it unpickles nothing.
 """
 
 from __future__ import annotations
@@ -47,8 +47,11 @@ class Trainable(Protocol):
 
 @dataclass(frozen=True)
 class LearningRate:
-    """The learning rate of a stage: it rises in ``warm_up`` steps, then falls as a cosine to
-    ``final_fraction``. ``decay`` is that of weights, ``clip`` the longest gradient (0: any)."""
+    """The learning rate of a stage: it rises for ``warm_up`` steps, then falls as a cosine to
+    ``final_fraction``.
+
+    ``decay`` is the weight decay. ``clip`` is the maximum length of the gradient (0: no limit).
+    """
 
     rate: float
     warm_up: int
@@ -87,8 +90,8 @@ class Stage(Protocol):
 class Checkpoint:
     """A run before ``step`` of ``stage``, with its ``notes`` for the card.
 
-    ``weights`` are the model's arrays, ``optimiser`` those of the optimiser, ``state`` what the
-    stage computed from the model at its beginning.
+    ``weights`` are the arrays of the model, and ``optimiser`` the arrays of the optimiser.
+    ``state`` is what the stage computed from the model at its beginning.
     """
 
     stage: int = 0
@@ -116,7 +119,8 @@ def write_checkpoint(path: Path, identity: Mapping[str, Any], checkpoint: Checkp
 
 
 def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> Checkpoint | None:
-    """Read the checkpoint if there is one; one of other data or settings is an error."""
+    """Read the checkpoint, or return ``None``; a checkpoint of other data or settings is an
+    error."""
     if not path.exists():
         return None
     try:
@@ -148,10 +152,10 @@ def _check_same(path: Path, stored: Mapping[str, Any], wanted: Mapping[str, Any]
 
 @dataclass
 class TrainingRun:
-    """One training run: its model, its stages, and the place of its checkpoint.
+    """One training run: its model, its stages, and the path of its checkpoint.
 
-    ``identity`` names the data and settings; ``notes`` go into the card; ``began`` is the time when
-    the work began.
+    ``identity`` names the data and settings, and ``notes`` go into the card. The run began at
+    ``began``.
     """
 
     model: Trainable

@@ -47,7 +47,8 @@ class EncoderSettings:
     text_tokens: int = 160
     document_tokens: int = 224
     group: int = 0
-    """Texts that go through the network together; 0 for as many as fit into memory."""
+    """The number of texts that go through the network together; 0 for as many as fit into
+    memory."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +65,13 @@ class StaticSettings:
     rate: float = 3e-3
     words: int = 51_500
     pieces: int = 7_500
-    """Pieces for words that are not among those; 0 for none."""
+    """The number of pieces for all other words; 0 for none."""
     piece_share: float = 0.1
-    """How often a rare word appears as its pieces, so that they learn its meaning."""
+    """The share of occurrences of a rare word that are split into its pieces, so that they learn
+    its meaning."""
     width: int = 256
     fields_apart: int = 1
-    """Whether the documents of a batch come from one field; 0 for any."""
+    """1 if the documents of a batch come from one field; 0 for any fields."""
     word_dropout: float = 0.1
     reverse: float = 0.3
     teacher_weight: float = 3.0
@@ -99,7 +101,7 @@ class StudentSettings:
 
 @dataclass(frozen=True)
 class Machine:
-    """Where a run takes place and how it is saved; nothing here changes the result.
+    """The device, time limit and checkpoints of a run, which do not change the result.
 
     ``minutes`` ends a run early; the same command continues it from its checkpoint. ``restart``
     ignores the checkpoint.

@@ -1,15 +1,15 @@
 """Training texts: documents, the contexts that cite them, their file, and pairs to learn from.
 
-The file is JSON Lines packed with xz: a header line, a line for each document, a line for each
-context. Training on another machine needs nothing else.
+The file is JSON Lines compressed with xz: a header line, a line for each document, and a line for
+each context. Training on another machine needs nothing else.
 
-The fold of a citing paper, a hash of its id, decides whether it is for training or for evaluation:
-every run and machine splits papers in the same way, and a new paper moves no other. If papers were
-split by year, the contexts hold their part themselves.
+The fold of a citing paper decides whether it is for training or for evaluation. The fold is a hash
+of the paper's id, so every run and machine splits papers in the same way, and a new paper does not
+move any other. If papers are split by year instead, the contexts contain their part.
 
 A pair is a text and the document that it should find. Contexts are the task itself. Titles,
 keywords and sentences that should find the rest of their own abstract teach the words of the field.
-Consecutive contexts of a paper stand for passages with several citations.
+Consecutive contexts of a paper represent passages with several citations.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ FOLDS = 20
 TEST, DEVELOPMENT = 0, 1
 """The folds for the test and for development; the others are for training."""
 KEYWORDS_SHARE = 0.7
-"""How often a document appears with its keywords, because many documents have none."""
+"""The probability of using a document's keywords; it is below 1 because many documents have
+none."""
 _SHORTEST_ABSTRACT = 80
 """Characters of the shortest abstract that pairs are made from."""
 _PASSAGE_SIZES = (2, 3, 4)
@@ -53,7 +54,7 @@ class DocumentText(NamedTuple):
 
 
 class CitingText(NamedTuple):
-    """A sentence or two of a citing paper without its markers.
+    """One or two sentences of a citing paper without citation markers.
 
     ``cited`` holds the places of the cited documents. ``part`` is one of ``PARTS``; if it is empty,
     the paper's fold decides.

@@ -21,7 +21,7 @@ def count_words(texts: TrainingTexts, fold: int) -> list[str]:
     """Return all words of documents and training contexts, most frequent first, then by alphabet.
 
     The weight of a text falls with the square root of the number of texts in its field, so that the
-    words of a large field leave room for those of a small one.
+    words of a large field leave room for the words of a small one.
     """
     by_field: dict[str, list[str]] = {}
     for place, document in enumerate(texts.documents):

@@ -1,6 +1,7 @@
-"""Training word vectors: a text is the sum of its words' vectors; a query goes through a matrix.
+"""Train word vectors: the vector of a text is the sum of its words' vectors.
 
-A word that occurs n times counts 1 + ln n, as in `citebed.retrieval.vectors.static_model`.
+The vector of a query is also multiplied by a matrix. A word that occurs n times counts 1 + ln n, as
+in `citebed.retrieval.vectors.static_model`.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ from citebed.training.vocabulary import WordIds, choose_pieces, count_words
 
 Vectors = NDArray[np.float32]
 _SENTENCES = 3
-"""Sentences of a document that should find the rest of it."""
+"""The number of sentences of a document that should find the rest of it."""
 _PASSAGE_ROUNDS = 2
-"""How often contexts are joined into passages, each time with other boundaries."""
+"""The number of times that contexts are joined into passages, each time with other boundaries."""
 _WARM_UP = 50
 _FINAL_FRACTION = 0.02
 _INITIAL_SCALE = 20.0
@@ -50,7 +51,7 @@ _ENCODED_AT_ONCE = 8192
 _LENGTH = 0.2
 """The length of initial vectors, in proportion to the rarity of the word."""
 _SAMPLE = 20_000
-"""Documents from which the main directions of a teacher's vectors are computed."""
+"""The number of documents from which the main directions of a teacher's vectors are computed."""
 _WORD_TOKENS = 16
 
 
@@ -78,7 +79,7 @@ class DeviceBags:
         return len(self._starts) - 1
 
     def take(self, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the words of some texts, their weights, and where each text begins in them."""
+        """Return the words of some texts, their weights, and the start of each text in them."""
         first = self._starts[rows]
         lengths = self._starts[rows + 1] - first
         begins = torch.cumsum(lengths, 0) - lengths
@@ -109,7 +110,7 @@ class WordVectors:
                 tensor.copy_(torch.from_numpy(np.asarray(arrays[name])))
 
     def texts(self, bags: DeviceBags, rows: Tensor, query: bool, dropout: float = 0.0) -> Tensor:
-        """Return the vectors of some texts, without a random share of their words."""
+        """Return the vectors of some texts, with a random share of their words dropped."""
         ids, weights, begins = bags.take(rows)
         if dropout:
             weights = weights * (torch.rand_like(weights) > dropout)
