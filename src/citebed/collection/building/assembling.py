@@ -48,14 +48,15 @@ Crew = Callable[[str, Iterable[object]], Iterable[Any]]
 
 @dataclass(frozen=True)
 class Decided:
-    """What becomes of each record.
+    """The decision about each record: document, merged or set aside.
 
-    ``table`` has a row for each record, in the order of the sources: its place in ``parts``, its
-    ``source`` (an index into ``sources``) and, if a rule excludes it, the ``reason``. Other records
-    have an ``owner`` (the row of the first record of the same document) and a ``size`` (the number
-    of records of that document). ``doubtful`` marks records whose DOI other documents have too. In
-    the row of an owner, ``doc_id`` is the id of the document. ``cite_key`` is the citation key of
-    the document. ``problems`` has the problems of records by source.
+    ``table`` has a row for each record, in the order of the sources. It has the record's place in
+    ``parts``, its ``source`` (an index into ``sources``) and, if a rule excludes it, the
+    ``reason``. Other records have an ``owner`` (the row of the first record of the same document)
+    and a ``size`` (the number of records of that document). ``doubtful`` marks records whose DOI
+    other documents have too. In the row of an owner, ``doc_id`` is the id of the document.
+    ``cite_key`` is the citation key of the document. ``problems`` has the problems of records by
+    source.
     """
 
     parts: Parts

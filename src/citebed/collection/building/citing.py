@@ -99,8 +99,7 @@ def are_asked(documents: pl.DataFrame, names: pl.Series, titles: pl.Series) -> p
 
 
 def _with_lists(read: Citing) -> pl.DataFrame:
-    """Return the references, with those of separate lists for papers of the same name without
-    any."""
+    """Return the references, completed from reference lists in separate files of the same name."""
     if read.lists.is_empty():
         return read.references
     own, papers = read.references, read.papers
@@ -272,11 +271,11 @@ MASK = "[CIT]"
 
 
 def passages(contexts: pl.DataFrame, rules: Rules) -> pl.DataFrame:
-    """Return the sentences for queries: those of the wanted sections, without names of cited
+    """Return the sentences for queries: those in the wanted sections, without names of cited
     authors.
 
-    citebed removes names in sentences that nobody has anonymised by hand (``anonymised`` is null).
-    With ``clean_annotations`` it also does so wherever the annotator did not remove them.
+    citebed removes names from sentences that were not anonymised by hand (``anonymised`` is null).
+    With ``clean_annotations``, it also does so if the annotator left the names in.
     """
     contexts = contexts.filter(~_outside(contexts, rules))
     if rules.clean_annotations:

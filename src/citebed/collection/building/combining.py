@@ -323,8 +323,8 @@ def _wanted(records: pl.DataFrame) -> pl.DataFrame:
 
 
 WISHES = Keys(("doi", *KEY_COLUMNS), _wanted)
-"""What `wishes` needs of each record: the keys that it would give its document, and the columns
-that recognise an earlier document."""
+"""The keys that `wishes` needs: the citation keys that a record suggests for its document, and the
+columns that recognise an earlier document."""
 
 
 def earlier_keys(

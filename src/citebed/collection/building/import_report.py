@@ -1,4 +1,4 @@
-"""What an import did, for people and for programs: what became of its records and files.
+"""The report of an import, for people and for programs: the outcome of its records and files.
 
 An import without any result raises an error with the reason.
 """
@@ -56,11 +56,11 @@ class Account(NamedTuple):
 
 @dataclass(frozen=True)
 class ImportReport:
-    """What an import read, kept and left out.
+    """The numbers of read, kept and excluded records and files of an import.
 
     ``records`` counts the document records of all files, and ``outside`` the citing paragraphs of
-    each section without queries. ``outcomes`` says what became of each new or changed file.
-    ``together`` says what became of all of them, if the collection had other files before.
+    each section without queries. ``outcomes`` describes the result for each new or changed file.
+    ``together`` does so for all of them together, if the collection had other files before.
     ``formats`` counts files by format. ``new_problems`` are the ``problems`` that no earlier import
     reported.
 
@@ -98,7 +98,7 @@ class ImportReport:
 
     @property
     def account(self) -> Account:
-        """What became of every record that a reader met."""
+        """The counts of all records by their outcome."""
         excluded, skipped = sum(self.set_aside.values()), self.problems.filter(kind="skipped")
         return Account(self.met, self.documents, self.merged, excluded, self.others, skipped.height)
 
@@ -268,7 +268,7 @@ those of ``other`` files, and records set ``aside``."""
 
 @dataclass(frozen=True)
 class Became:
-    """What became of all records: the number of records, documents, excluded records by reason, and
+    """The outcome of all records: the number of records, documents, excluded records by reason, and
     doubtful documents; and the counts by file."""
 
     records: int

@@ -1,8 +1,8 @@
-"""What an import stores about all records, so that the next import reads only a few of them.
+"""The keys of all records that an import stores, so that the next import reads only a few records.
 
-`import/keys.parquet` has a row for each record, in the order of sources: what became of it, and
-hashes of everything by which an import compares records (links). An import can change a record only
-if it shares a link with a new, changed or forgotten record, directly or through other records.
+`import/keys.parquet` has a row for each record, in the order of sources: its outcome, and hashes of
+everything by which an import compares records (links). An import can change a record only if it
+shares a link with a new, changed or forgotten record, directly or through other records.
 """
 
 from __future__ import annotations
@@ -180,8 +180,8 @@ class Known:
         return self.aside.take(rows.filter(pl.col("reason").is_not_null())["aside"])
 
     def linked(self, is_in: pl.Series, links: pl.Series) -> pl.Series:
-        """Return which records are linked to those that ``is_in`` marks or to ``links``, directly
-        or through other records; the marked records are included."""
+        """Return which records have one of ``links``, or a link to a record that ``is_in`` marks,
+        directly or through other records. The marked records are included."""
         new = self.rows.filter(is_in)
         while new.height or len(links):
             links = pl.concat([links, _values(new), _wished(self.records(new))]).drop_nulls()
@@ -199,12 +199,12 @@ class Known:
 
 @dataclass(frozen=True)
 class Change:
-    """What an import changes.
+    """The changes that an import makes.
 
     ``touched`` has the rows of the earlier records that are dropped or can change. ``decided`` has
-    the decisions about those that can change and about the new records. ``every`` has the keys of
-    all records after the import: those in ``decided`` with their row there (``new``), the others
-    with their rows in the tables before (``document``, ``aside``).
+    the decisions about the earlier records that can change and about the new ones. ``every`` has
+    the keys of all records after the import: records in ``decided`` with their row there (``new``),
+    the others with their rows in the tables before (``document``, ``aside``).
     """
 
     known: Known
@@ -271,8 +271,8 @@ def _links_of(parts: Parts) -> pl.Series:
 def _every(
     known: Known, stays: pl.Series, before: pl.DataFrame, decided: Decided, fresh: int
 ) -> pl.DataFrame:
-    """Return the keys of all records for `Change`; records from ``before`` keep their places among
-    those of their sources."""
+    """Return the keys of all records for `Change`; records from ``before`` keep their order within
+    their sources."""
     made = keys_of(decided, pl.Series(dtype=pl.Int32)).with_row_index("new")
     part, at = decided.table["part"], decided.table["at"]
     then = before["row"].gather(at.set(part != fresh, None))

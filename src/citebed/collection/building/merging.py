@@ -38,7 +38,7 @@ SHORTEST = 15
 """Folded titles of fewer letters ("Editorial", "Introduction") prove little if another title
 contains them."""
 MOST_TITLES = 60
-"""A DOI with more titles identifies no paper: it comes from a template that nobody filled in."""
+"""A DOI with more titles does not identify a paper: it comes from an unedited template."""
 
 _SUBTITLE = re.compile(r"(?:[:;.?!]|\s[-–—]|[–—])\s|\s*[\[(]")
 
@@ -107,11 +107,12 @@ class Place(NamedTuple):
 
 
 def is_elsewhere(left: Place, right: Place) -> bool:
-    """Return True if two places cannot be the same.
+    """Return True if two places of publication cannot be the same.
 
-    They differ if their pages differ and so does the volume, the issue or the venue; a shared venue
-    with other pages differs, too. If pages are unknown, another issue of the same venue differs.
-    Pages from 1 on may be those of a preprint, so different venues do not count then.
+    If the pages are known, the places are different if the pages do not overlap and the volume, the
+    issue or the venue differs, or if both have the same venue. If a page range starts at 1, it may
+    be a preprint's, so a difference of venues does not count. If pages are unknown, the places are
+    different if the same venue has another issue.
     """
     issue = _differ(left.issue, right.issue)
     same_venue = left.venue is not None and left.venue == right.venue
@@ -300,8 +301,8 @@ def _undated_settled(keys: pl.DataFrame) -> pl.Series:
 
 
 def _parted_by_file(keys: pl.DataFrame) -> pl.Series:
-    """Give records without a title, and those that a curated file keeps apart, numbers of their
-    own."""
+    """Give separate numbers to records without a title, and to records that a curated file keeps
+    apart."""
     apart = pl.col("curated") & (pl.len().over("same", "source", "curated") > 1)
     alone = keys.with_row_index("at").filter(apart | pl.col("same").is_null())
     return _changed(keys["same"], alone["at"], _itself(alone["row"]))

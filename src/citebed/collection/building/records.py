@@ -111,8 +111,8 @@ def _shared(records: pl.DataFrame) -> pl.DataFrame:
 SHARED = Keys(
     ("title", "authors", "year", "venue", "volume", "pages", "doi", "arxiv", "abstract"), _shared
 )
-"""Texts that link records: any two records of one document, by whatever rule, are connected by
-these. So the records that share one can be merged without looking at any others."""
+"""Texts that link records: chains of shared texts connect all records of one document, whichever
+rule merges them. So records can be merged without looking at any that they share no text with."""
 
 
 def _hash(text: pl.Expr) -> pl.Expr:

@@ -57,7 +57,7 @@ BAD_DATA = (
 
 
 class SourceNames:
-    """The names of the sources of the collection at ``folder``, which do not reveal where they are.
+    """Names for the sources of the collection at ``folder``, without the user's paths.
 
     Users share collections, so the names do not contain paths such as
     ``/home/ann/thesis/refs.bib``. A path in the folder that contains the collection is named
@@ -106,7 +106,7 @@ class SourceNames:
         name = _text(whole if self._absolute else os.path.relpath(inside, self._home))
         if self._is_taken(name):
             name = f"./{name}"
-        if name != ".":  # what is in the folder around the collection has its own names
+        if name != ".":  # sources in the folder around the collection have their own names
             self._here[real] = name
         return name
 
