@@ -34,8 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.reference_styles import STYLES, Work, in_lines, retold, with_slips
 
-from citebed.papers.evidence import FEATURES, ReferenceQuery
-from citebed.papers.reference_matcher import WEIGHTS, ReferenceMatcher
+from citebed.papers.reference_matcher import FEATURES, WEIGHTS, ReferenceMatcher, ReferenceQuery
 from citebed.papers.references import parse_reference
 from citebed.text.names import name_from_display
 from citebed.text.titles import plain_title

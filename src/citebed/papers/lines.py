@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -219,23 +219,15 @@ def restore_ligatures(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
 
 def _best_ligature(code: str, texts: Counter[str]) -> str:
     """Return the ligature that makes the most common words, or the code itself."""
-    scores = {ligature: _count_common_words(code, ligature, texts) for ligature in _LIGATURES}
+    scores = dict.fromkeys(_LIGATURES, 0)
+    for ligature in _LIGATURES:
+        for text, times in texts.items():
+            lower = text.replace(code, ligature).lower()
+            parts = {lower.strip(".,;:()[]“”\"'’-"), *re.findall(r"[a-z]+", lower)}
+            common = [part for part in parts if ligature.lower() in part and part in _COMMON_WORDS]
+            scores[ligature] += times * len(common)
     best = max(_LIGATURES, key=lambda ligature: scores[ligature])
     return best if scores[best] else code
-
-
-def _count_common_words(code: str, ligature: str, texts: Counter[str]) -> int:
-    return sum(
-        times
-        for text, times in texts.items()
-        for part in _parts(text.replace(code, ligature))
-        if ligature.lower() in part and part in _COMMON_WORDS
-    )
-
-
-def _parts(text: str) -> Iterable[str]:
-    lower = text.lower()
-    return {lower.strip(".,;:()[]“”\"'’-"), *re.findall(r"[a-z]+", lower)}
 
 
 def _with_ligatures(line: Line, known: dict[tuple[str, str], str]) -> Line:

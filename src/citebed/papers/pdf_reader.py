@@ -36,9 +36,15 @@ from citebed.papers.limits import (
 from citebed.papers.lines import build_lines, find_gutters, order_lines, restore_ligatures
 from citebed.papers.pages import read_pages, remove_line_numbers, runs_right_to_left
 from citebed.papers.paper import Box, PlacedText, ReadPaper, ReadParagraph, ReferenceEntry
-from citebed.papers.paragraphs import Paragraph, bullet_length, split_body
+from citebed.papers.paragraphs import (
+    Entry,
+    Paragraph,
+    bullet_length,
+    label_length,
+    split_body,
+    split_reference_list,
+)
 from citebed.papers.placed_text import count_raised_numbers, place_texts
-from citebed.papers.reference_list import Entry, label_length, split_reference_list
 from citebed.papers.structure import Style, classify_lines, find_running_lines, measure_style
 from citebed.text.identifiers import doi_in
 from citebed.wording import count

@@ -1,30 +1,336 @@
 """Match the references of a paper with the documents of a collection or bibliography.
 
-Candidates share a DOI, an arXiv id or the title with the reference. The probability of candidate
-``i`` is ``P(i) = exp(s_i) / (1 + Σ exp(s_j))``, where ``s`` is the weighted sum of its features
-(`evidence`). This is a conditional logit (McFadden, 1974); the 1 stands for "none of them".
+Candidates share a DOI, an arXiv id or the title with the reference: the title complete, without its
+subtitle, or with slips. Features say how well the rest agrees: start and end of the title, names,
+year, identifiers. The probability of candidate ``i`` is ``P(i) = exp(s_i) / (1 + Σ exp(s_j))``,
+where ``s`` is the weighted sum of its features. This is a conditional logit (McFadden, 1974); the 1
+stands for "none of them".
 """
 
 from __future__ import annotations
 
 import math
+import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from citebed.papers.annotation import Candidate
-from citebed.papers.evidence import (
-    FEATURES,
-    CandidateDocument,
-    ReferenceQuery,
-    compute_features,
-)
 from citebed.papers.references import ParsedReference
-from citebed.text.titles import gram_hashes, letters_of, plain_title
+from citebed.text.names import family_name
+from citebed.text.regex import limit_combining_marks
+from citebed.text.titles import GRAM, gram_hashes, grams, letters_of, numbers, plain_title
+from citebed.text.words import FUNCTION_WORDS, plain_words
+
+# --- Features of a match -----------------------------------------------------------------------
+
+
+_SIMILAR, _MAIN_TITLE = 0.7, 0.25
+"""Least share of a title's trigrams in a reference, for a title with slips or without subtitle."""
+_MAX_SLIPS = 0.2
+"""A title with slips in more than one of five letters is another title."""
+_SHORTEST_MAIN_TITLE = 12
+_MOST_NAMES = 6
+_HARD = frozenset('.?!:;"“”„«»‘`()[]{}–—')
+_WORD = re.compile(r"[^\W_]+")
+_SUBTITLE = re.compile(r"\s*(?:[:;.?!]|\s[-–—])\s")
+
+
+class CandidateDocument(NamedTuple):
+    """A document that may match a reference; ``plain`` is its title in letters and digits only."""
+
+    plain: str
+    title: str
+    authors: Sequence[str] = ()
+    year: int | None = None
+    doi: str | None = None
+    arxiv: str | None = None
+    venue: str | None = None
+    pages: str | None = None
+
+
+class TitleMatch(NamedTuple):
+    """Start and end of a title among the letters of a reference, and its number of slips."""
+
+    start: int
+    end: int
+    slips: int = 0
+    cut: bool = False
+    """True for a title without its subtitle."""
+
+
+class PlainText:
+    """A text in letters and digits only, as `plain_title` makes it, and its breaks.
+
+    ``breaks`` maps offsets to 2 if punctuation ends a phrase there, and to 1 for a comma.
+    """
+
+    def __init__(self, text: str) -> None:
+        if not text.isascii():
+            text = unicodedata.normalize("NFKD", limit_combining_marks(text))
+        words: list[str] = []
+        self.breaks: dict[int, int] = {0: 2}
+        at = size = 0
+        for word in _WORD.finditer(text):
+            between = text[at : word.start()]
+            if " - " in between or not _HARD.isdisjoint(between):
+                self.breaks[size] = 2
+            elif "," in between:
+                self.breaks[size] = 1
+            words.append(word[0])
+            at, size = word.end(), size + len(word[0])
+        self.breaks[size] = 2
+        self.plain = "".join(words).lower()
+
+
+@dataclass(frozen=True)
+class ReferenceQuery:
+    """A reference to compare with documents."""
+
+    reference: ParsedReference
+
+    @cached_property
+    def plain(self) -> PlainText:
+        return PlainText(self.reference.text)
+
+    @cached_property
+    def title(self) -> str:
+        return PlainText(self.reference.title).plain
+
+    @cached_property
+    def title_match(self) -> TitleMatch | None:
+        """The position of the title that was parsed from the reference."""
+        at = self.plain.plain.find(self.title) if self.title else -1
+        return TitleMatch(at, at + len(self.title)) if at >= 0 else None
+
+    @cached_property
+    def grams(self) -> set[str]:
+        return grams(self.plain.plain, GRAM)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return frozenset(plain_words(self.reference.text))
+
+
+# --- Find a title -----------------------------------------------------------------------------
+
+
+def _find_title(document: CandidateDocument, query: ReferenceQuery) -> TitleMatch | None:
+    plain, text = document.plain, query.plain.plain
+    if not plain:
+        return None
+    if plain == query.title and query.title_match:
+        return query.title_match
+    if (at := _find_exact(plain, query)) >= 0:
+        return TitleMatch(at, at + len(plain))
+    own = grams(plain, GRAM)
+    share = len(own & query.grams) / max(1, len(own))
+    main = _find_main_title(document, query) if share > _MAIN_TITLE else None
+    if main or share < _SIMILAR:
+        return main
+    slips, end = edit_distance(plain, text)
+    if slips > _MAX_SLIPS * len(plain):
+        return None
+    return TitleMatch(max(0, end - len(plain)), end, slips)
+
+
+def _find_exact(plain: str, query: ReferenceQuery) -> int:
+    """Return the offset of letters in a reference, preferably between breaks; -1 if missing."""
+    text, breaks = query.plain.plain, query.plain.breaks
+    first = at = text.find(plain)
+    while at >= 0:
+        if at in breaks and at + len(plain) in breaks:
+            return at
+        at = text.find(plain, at + 1)
+    return first
+
+
+def _find_main_title(document: CandidateDocument, query: ReferenceQuery) -> TitleMatch | None:
+    head, *rest = _SUBTITLE.split(document.title, maxsplit=1)
+    plain = PlainText(head).plain
+    if not rest or len(plain) < _SHORTEST_MAIN_TITLE:
+        return None
+    at = _find_exact(plain, query)
+    breaks = query.plain.breaks
+    if at not in breaks or breaks.get(at + len(plain)) != 2:
+        return None
+    return TitleMatch(at, at + len(plain), cut=True)
+
+
+def edit_distance(pattern: str, text: str) -> tuple[int, int]:
+    """Return the least edit distance between a pattern and any part of a text, and that part's end.
+
+    The algorithm is from G. Myers, A fast bit-vector algorithm for approximate string matching,
+    1999.
+    """
+    positions: dict[str, int] = {}
+    for at, sign in enumerate(pattern):
+        positions[sign] = positions.get(sign, 0) | 1 << at
+    size = len(pattern)
+    whole, last = (1 << size) - 1, 1 << size - 1
+    up, down, distance = whole, 0, size
+    best = (size, 0)
+    for at, sign in enumerate(text, start=1):
+        same = positions.get(sign, 0)
+        diagonal = (((same & up) + up) ^ up) | same | down
+        rise, fall = down | ~(diagonal | up), up & diagonal
+        distance += 1 if rise & last else -1 if fall & last else 0
+        rise, fall = rise << 1, fall << 1
+        up, down = (fall | ~(diagonal | rise)) & whole, rise & diagonal & whole
+        best = min(best, (distance, at))
+    return best
+
+
+# --- Features ---------------------------------------------------------------------------------
+
+FEATURES = (
+    "bias", "slips", "length", "fit", "untitled", "start", "end", "cut", "numbers", "replaced",
+    "authors", "other_authors", "anonymous", "same_year", "near_year", "years_apart", "other_year",
+    "same_doi", "other_doi", "same_arxiv", "venue", "venueless", "kind", "same_page", "other_page",
+)  # fmt: skip
+
+
+def compute_features(
+    document: CandidateDocument, query: ReferenceQuery
+) -> tuple[float, ...] | None:
+    """Return the values of `FEATURES`.
+
+    Return ``None`` if the reference has neither the title nor an identifier of the document.
+    """
+    same_doi, other_doi, same_arxiv = _compare_identifiers(document, query.reference)
+    match = _find_title(document, query)
+    if match is None and not (same_doi or same_arxiv):
+        return None
+    return (
+        1.0,
+        *_title_features(document, match, query),
+        (share := _share_of_authors(document.authors, query)),
+        float(share == 0 and bool(document.authors) and bool(query.reference.authors)),
+        float(not document.authors),
+        *_year_features(document.year, query.reference.year),
+        *(float(same_doi), float(other_doi), float(same_arxiv)),
+        *_venue_features(document.venue, query),
+        *_page_features(document.pages, query),
+    )
+
+
+def _title_features(
+    document: CandidateDocument, match: TitleMatch | None, query: ReferenceQuery
+) -> tuple[float, ...]:
+    if match is None:
+        return (2.0, 0.0, 0.0, float(not query.title), 0.0, 0.0, 0.0, 0.0, 0.0)
+    size = max(1, len(document.plain))
+    breaks = query.plain.breaks
+    near = range(max(0, match.start - match.slips), match.start + match.slips + 1)
+    starts = any(at in breaks for at in near)
+    ends = 2 in (breaks.get(match.end), breaks.get(match.end + (match.slips > 0)))
+    length = min(max((size - 30) / 30, -1.0), 1.0)
+    ours, theirs = set(numbers(document.title)), set(numbers(query.reference.title))
+    other_numbers = bool(query.title) and not (ours <= theirs or theirs <= ours)
+    fit = 0.0  # the overlap of this title and the parsed one, by all that both cover
+    if parsed := query.title_match:
+        shared = min(match.end, parsed.end) - max(match.start, parsed.start)
+        covered = max(match.end, parsed.end) - min(match.start, parsed.start)
+        fit = max(0, shared) / max(1, covered)
+    return (
+        min(2.0, 10 * match.slips / size),
+        length,
+        fit,
+        float(query.title_match is None),
+        float(starts),
+        float(ends),
+        float(match.cut),
+        float(other_numbers),
+        float(match.slips > 0 and _has_other_words(document.title, query.reference.title)),
+    )
+
+
+def _has_other_words(left: str, right: str) -> bool:
+    """Return True if each title has words that are not in the other, not even misspelt."""
+    ours, theirs = plain_words(left), plain_words(right)
+    only = "".join(word for word in ours if word not in theirs)
+    other = "".join(word for word in theirs if word not in ours)
+    if not only or not other:
+        return False
+    short, long = sorted((only, other), key=len)
+    return edit_distance(short, long)[0] > 0.4 * len(short)
+
+
+def _share_of_authors(authors: Sequence[str], query: ReferenceQuery) -> float:
+    """Return the share of the first authors whose family names are in the reference."""
+    named = []
+    for family in map(family_name, authors[:_MOST_NAMES]):
+        words = plain_words(family)
+        joined = "".join(words) or PlainText(family).plain
+        inside = joined in query.plain.plain and (len(joined) >= 5 or not words)
+        named.append(inside or (bool(words) and all(word in query.words for word in words)))
+    return sum(named) / len(named) if named else 0.0
+
+
+def _year_features(year: int | None, stated: int | None) -> tuple[float, float, float, float]:
+    if year is None or stated is None:
+        return (0.0, 0.0, 0.0, 0.0)
+    apart = abs(year - stated)
+    return (float(apart == 0), float(apart == 1), float(2 <= apart <= 3), float(apart > 3))
+
+
+def _compare_identifiers(
+    document: CandidateDocument, reference: ParsedReference
+) -> tuple[bool, bool, bool]:
+    """Return three flags: equal DOIs, different DOIs, equal arXiv ids."""
+    arxiv = bool(reference.arxiv) and reference.arxiv == document.arxiv
+    if not reference.doi or not document.doi:
+        return False, False, arxiv
+    same = reference.doi == document.doi.lower()
+    preprint = reference.doi.startswith("10.48550/")
+    return same, not same and not preprint, arxiv
+
+
+_PROCEEDINGS = frozenset(
+    ("proceedings", "proc", "conference", "conf", "symposium", "workshop", "companion", "abstracts")
+)
+_IN = re.compile(r"\bIn:? [A-Z]|\bin:? (?:Proc|Int|[A-Z]{3})")
+
+
+def _venue_features(venue: str | None, query: ReferenceQuery) -> tuple[float, float, float]:
+    """Compare the venues.
+
+    Return the share of the reference's words, perhaps abbreviated, in the document's venue; 1 if
+    one of the venues is unknown; and, for a reference to proceedings, 1 or -1 depending on whether
+    the document's venue is proceedings, too.
+    """
+    words = [
+        word
+        for word in plain_words(query.reference.venue)
+        if word not in FUNCTION_WORDS and len(word) > 1 and not word[0].isdigit()
+    ]
+    if not venue or not words:
+        return 0.0, 1.0, 0.0
+    known = plain_words(venue)
+    share = sum(any(own.startswith(word) for own in known) for word in words) / len(words)
+    proceedings = not _PROCEEDINGS.isdisjoint(words) or bool(_IN.search(query.reference.text))
+    kind = 1.0 if not _PROCEEDINGS.isdisjoint(known) else -1.0
+    return share, 0.0, kind if proceedings else 0.0
+
+
+_PAGES = re.compile(r"(?<![\d/.])(\d{1,6})\s?[-–—]{1,2}\s?\d{1,6}(?![\d/])")
+
+
+def _page_features(pages: str | None, query: ReferenceQuery) -> tuple[float, float]:
+    """Return 1 and 0 if the first pages are equal, 0 and 1 if they differ, else 0 and 0."""
+    first = re.match(r"\d+", pages or "")
+    stated = _PAGES.findall(query.reference.text)
+    if first is None or first[0] == "1" or not stated:
+        return 0.0, 0.0
+    return float(first[0] in stated), float(first[0] not in stated)
+
 
 LIKELY = 0.5
 """A reference is linked to a document from this probability on."""
@@ -115,12 +421,26 @@ class ReferenceMatcher:
         self, queries: Sequence[ReferenceQuery]
     ) -> list[list[tuple[int, tuple[float, ...]]]]:
         """Return for each reference the rows of candidate documents with their features."""
-        rows = [self._exact_matches(query) for query in queries]
-        inexact = [at for at, query in enumerate(queries) if not self._has_long_title(query)]
+        rows = []
+        for query in queries:
+            exact = [
+                *self._by_doi.get(query.reference.doi),
+                *self._by_arxiv.get(query.reference.arxiv),
+                *self._by_title.get(query.title),
+            ]
+            rows.append(list(dict.fromkeys(exact))[: 4 * _MOST_TITLES])
+        inexact = [
+            at
+            for at, query in enumerate(queries)
+            if len(query.title) < _LONG or not self._by_title.get(query.title)
+        ]
         similar = self._index.search([queries[at].plain.plain for at in inexact], _MOST_TITLES)
         for at, more in zip(inexact, similar, strict=True):
             rows[at] = list(dict.fromkeys((*rows[at], *more)))
-        documents = self._load({row for some in rows for row in some})
+        order = sorted({row for some in rows for row in some})
+        table = self._documents[order].select(CandidateDocument._fields)
+        loaded = (CandidateDocument(*values) for values in table.iter_rows())
+        documents = dict(zip(order, loaded, strict=True))
         return [
             [
                 (row, values)
@@ -133,26 +453,6 @@ class ReferenceMatcher:
     def doc_id(self, row: int) -> str:
         """Return the id of the document in a row."""
         return self._doc_ids[row]
-
-    def _exact_matches(self, query: ReferenceQuery) -> list[int]:
-        """Return the rows of documents with an identifier or the title of a reference."""
-        reference = query.reference
-        rows = [
-            *self._by_doi.get(reference.doi),
-            *self._by_arxiv.get(reference.arxiv),
-            *self._by_title.get(query.title),
-        ]
-        return list(dict.fromkeys(rows))[: 4 * _MOST_TITLES]
-
-    def _has_long_title(self, query: ReferenceQuery) -> bool:
-        """Return True if a document has the parsed title, and the title is long."""
-        return len(query.title) >= _LONG and bool(self._by_title.get(query.title))
-
-    def _load(self, rows: set[int]) -> dict[int, CandidateDocument]:
-        order = sorted(rows)
-        table = self._documents[order].select(CandidateDocument._fields)
-        documents = (CandidateDocument(*values) for values in table.iter_rows())
-        return dict(zip(order, documents, strict=True))
 
     def _choose(self, scored: list[tuple[int, float]], least: float) -> ReferenceMatch | None:
         if not scored:
@@ -249,23 +549,17 @@ class Bibliography:
 
     def candidates(self, references: Sequence[ParsedReference]) -> list[tuple[Candidate, ...]]:
         """Return for each reference up to two candidate documents, the most probable first."""
-        return [
-            tuple(
-                self._candidate(doc_id, probability)
-                for doc_id, probability in (
-                    (match.doc_id, match.probability),
-                    (match.runner_up, match.runner_up_probability),
-                )
-                if doc_id is not None and probability >= _SHOWN
-            )
-            if match
-            else ()
-            for match in self._matcher.match(references, least=_SHOWN)
-        ]
-
-    def _candidate(self, doc_id: str, probability: float) -> Candidate:
-        title, doi = self._titles_and_dois[doc_id]
-        return Candidate(doc_id, title, round(probability, 4), doi)
+        every = []
+        for match in self._matcher.match(references, least=_SHOWN):
+            candidates = []
+            if match:
+                second = (match.runner_up, match.runner_up_probability)
+                for doc_id, probability in ((match.doc_id, match.probability), second):
+                    if doc_id is not None and probability >= _SHOWN:
+                        title, doi = self._titles_and_dois[doc_id]
+                        candidates.append(Candidate(doc_id, title, round(probability, 4), doi))
+            every.append(tuple(candidates))
+        return every
 
 
 # --- Search for similar titles ------------------------------------------------------------------

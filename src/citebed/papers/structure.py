@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from statistics import median
 
 from citebed.papers.lines import Line
@@ -75,7 +75,7 @@ class Style:
 def measure_style(lines: Sequence[Line]) -> Style:
     """Return the style of most characters before the reference list."""
     sizes: Counter[float] = Counter()
-    for line in _before_references(lines):
+    for line in takewhile(lambda line: not _REFERENCES.fullmatch(line.text), lines):
         sizes[round(line.size * 4) / 4] += len(line.text)
     size = sizes.most_common(1)[0][0] if sizes else 10.0
     prose = [line for line in lines if has_size(line, size)]
@@ -89,13 +89,6 @@ def measure_style(lines: Sequence[Line]) -> Style:
 def has_size(line: Line, size: float) -> bool:
     """Return True if the letters of a line have this font size, or nearly."""
     return abs(line.size - size) < 0.045 * size + 0.05
-
-
-def _before_references(lines: Sequence[Line]) -> Iterator[Line]:
-    for line in lines:
-        if _REFERENCES.fullmatch(line.text):
-            return
-        yield line
 
 
 def _leading(prose: Sequence[Line], size: float) -> float:
@@ -228,16 +221,15 @@ def _heading_looks(lines: Sequence[Line], style: Style) -> set[Look]:
 
 def _counts_up(numbers: Sequence[str]) -> bool:
     """Return True if each heading number is greater than the one before, as 2.1, 2.2, 3."""
-    keys = [_number_parts(number) for number in numbers]
-    return len(keys) > 1 and all(a < b for a, b in pairwise(keys))
-
-
-def _number_parts(number: str) -> tuple[int, ...]:
     roman = {"I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VII": 7, "VIII": 8, "IX": 9}
-    parts = number.strip(".").split(".")
-    return tuple(
-        int(part) if part.isdigit() else roman.get(part, 10 + ord(part[0])) for part in parts
-    )
+    keys = [
+        [
+            int(part) if part.isdigit() else roman.get(part, 10 + ord(part[0]))
+            for part in number.strip(".").split(".")
+        ]
+        for number in numbers
+    ]
+    return len(keys) > 1 and all(a < b for a, b in pairwise(keys))
 
 
 def _may_be_heading(line: Line, style: Style) -> bool:

@@ -12,8 +12,13 @@ from hypothesis import strategies as st
 from tests.reference_styles import STYLES, Work, in_lines, with_slips
 from tests.strategies import ANY_TEXT
 
-from citebed.papers.evidence import PlainText, edit_distance
-from citebed.papers.reference_matcher import ReferenceMatch, ReferenceMatcher, TitleIndex
+from citebed.papers.reference_matcher import (
+    PlainText,
+    ReferenceMatch,
+    ReferenceMatcher,
+    TitleIndex,
+    edit_distance,
+)
 from citebed.papers.references import parse_reference
 from citebed.text.titles import plain_title
 
