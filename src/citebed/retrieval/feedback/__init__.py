@@ -1,6 +1,6 @@
-"""Feedback: queries made better by documents that are relevant or taken for so.
+"""Feedback: improve a query with documents that are relevant, or assumed to be.
 
-A way of feedback is one file and one line in ``FEEDBACK``; ``retrieval_of`` reads a model with
+To add a method, write one class and add it to ``FEEDBACK``. ``retrieval_of`` parses a model with
 its feedback.
 """
 
@@ -17,13 +17,13 @@ __all__ = ["FEEDBACK", "Feedback", "FeedbackDocuments", "TermWeights", "retrieva
 FEEDBACK: dict[str, type[Feedback]] = {
     feedback.name: feedback for feedback in (Natural, Rocchio, Rm3, Mixture, Robertson)
 }
-"""All ways of feedback by name, in the order in which they are explained."""
+"""All feedback methods by name, in the order in which the documentation explains them."""
 
 
 def retrieval_of(text: str | Spec) -> tuple[Model, Feedback | None]:
-    """The model and the feedback of a text such as ``kl(mu=1000)+feedback(terms=20)``.
+    """Return the model and the feedback of a text such as ``kl(mu=1000)+feedback(terms=20)``.
 
-    A spec with other steps (a re-ranker) is cut before them by the caller.
+    Callers remove other steps, such as a re-ranker, from the spec first.
     """
     spec = parse(text) if isinstance(text, str) else text
     model = model_from(spec.parts[0])
@@ -37,7 +37,7 @@ def retrieval_of(text: str | Spec) -> tuple[Model, Feedback | None]:
 
 
 def feedback_from(call: Call) -> Feedback:
-    """The feedback that a call of a spec describes; ``RM3`` is ``rm3``."""
+    """Return the feedback of a parsed call; ``RM3`` means ``rm3``."""
     found = FEEDBACK.get(call.name.lower())
     if found is None:
         raise UnknownName("feedback", call.name, FEEDBACK)

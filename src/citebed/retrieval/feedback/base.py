@@ -1,4 +1,4 @@
-"""What feedback is: a query, some documents, and from them a better query."""
+"""The interface of feedback: from a query and some documents it makes a better query."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from citebed.grammar import SpecError, Specified, integer, path
 from citebed.retrieval.models.base import Corpus, Floats, Model, Numbers, floats
 
 DOCS = 10
-"""How many documents from the top are taken for relevant where nothing else is said."""
+"""Number of top documents that count as relevant by default."""
 
 
 @dataclass(frozen=True, eq=False)
 class TermWeights:
-    """The terms of a query with their weights, df and cf; ids ascending, each once.
+    """The distinct terms of a query in the order of their ids, with weights, df and cf.
 
-    While ``final`` is false, weights are counts (qtf) or stand for counts, and the model's
-    ``query_weights`` are yet to be applied; once it is true, they are the w_t of the score.
-    Where these are only those of a query's terms that a shard has, ``extra`` is what the whole
-    query adds beside its terms: its document weight, and its constant.
+    If ``final`` is false, the weights are counts (qtf), or play their role, and the model's
+    ``query_weights`` must still be applied. If it is true, they are the w_t of the score. If these
+    are only the query's terms that a shard contains, ``extra`` holds what the whole query adds
+    besides its terms: its document weight and its constant.
     """
 
     ids: NDArray[np.int64]
@@ -34,18 +34,18 @@ class TermWeights:
     extra: tuple[float, float] | None = None
 
     def finished(self, model: Model, stats: Corpus) -> TermWeights:
-        """The same with final weights."""
+        """Return the same terms with final weights."""
         if self.final:
             return self
         weights = model.query_weights(self.weights, self.df, self.cf, stats)
         return TermWeights(self.ids, weights, self.df, self.cf, final=True)
 
     def reweighted(self, weights: Floats, *, final: bool) -> TermWeights:
-        """The same terms with other weights."""
+        """Return the same terms with other weights."""
         return TermWeights(self.ids, weights, self.df, self.cf, final)
 
     def chosen(self, which: Numbers) -> TermWeights:
-        """Some of the terms, given by a mask or by positions; ids ascending again."""
+        """Return the terms selected by a mask or by positions, in the order of their ids."""
         ids = self.ids[which]
         order = np.argsort(ids, kind="stable")
         return TermWeights(
@@ -59,12 +59,12 @@ class TermWeights:
 
 @dataclass(frozen=True, eq=False)
 class FeedbackDocuments:
-    """Documents with their terms, one after another.
+    """Documents and their terms, concatenated.
 
-    Document i has the terms ``ids[starts[i]:starts[i + 1]]``, each once, and of the same length
-    ``tf``, ``df`` and ``cf``. For each document there is its length, its score in the first search
-    (any number where it was judged and not searched) and the model's number x_d.
-    ``nonrelevant`` are documents judged not relevant, where there are any.
+    Document i has the distinct terms ``ids[starts[i]:starts[i + 1]]``; ``tf``, ``df`` and ``cf``
+    have the same length. Each document has its length, its score in the first search (any number if
+    it was judged rather than retrieved) and the model's number x_d. ``nonrelevant`` holds documents
+    judged not relevant, if there are any.
     """
 
     starts: NDArray[np.int64]
@@ -87,23 +87,23 @@ class FeedbackDocuments:
 
     @cached_property
     def vocabulary(self) -> TermWeights:
-        """The distinct terms, with weight 0."""
+        """Return the distinct terms, with weight 0."""
         ids, first = np.unique(self.ids, return_index=True)
         return TermWeights(ids, np.zeros(len(ids)), self.df[first], self.cf[first])
 
     def totals(self, values: Numbers) -> Floats:
-        """Values of the entries added up for each term of the vocabulary."""
+        """Sum the values of the entries for each term of the vocabulary."""
         place = np.searchsorted(self.vocabulary.ids, self.ids)
         return summed(place, values, len(self.vocabulary.ids))
 
 
 @dataclass(frozen=True)
 class Feedback(Specified, ABC):
-    """A way to a better query: a frozen dataclass of its parameters that prints as written.
+    """A feedback method: a frozen dataclass of its parameters. It prints as the text that it
+    parses.
 
-    Documents are the first ``docs`` of a first search, taken for relevant, or those judged
-    relevant in the file ``from``; which of the two, and where the file lies, is for the caller
-    to see to.
+    Its documents are the first ``docs`` of a first search, assumed to be relevant, or those judged
+    relevant in the file ``from``. The caller chooses between them and finds the file.
     """
 
     kind = "feedback"
@@ -126,18 +126,18 @@ class Feedback(Specified, ABC):
 
     @property
     def judged(self) -> bool:
-        """Whether documents come from judgements."""
+        """True if the documents come from judgements."""
         return self.source is not None
 
     def check(self, model: Model) -> None:
-        """Refuse a model that this feedback cannot serve; most serve all."""
+        """Raise if this method does not support a model. Most methods support all."""
 
     def expand(
         self, model: Model, query: TermWeights, relevant: FeedbackDocuments, stats: Corpus
     ) -> TermWeights:
-        """The better query, its weights final.
+        """Return the better query with final weights.
 
-        A query without feedback documents (or with documents without text) stays as it is.
+        Without feedback documents, or if they have no text, the query stays the same.
         """
         self.check(model)
         if len(relevant.ids) == 0:
@@ -148,23 +148,23 @@ class Feedback(Specified, ABC):
     def expanded(
         self, model: Model, query: TermWeights, relevant: FeedbackDocuments, stats: Corpus
     ) -> TermWeights:
-        """The better query, given at least one document with text."""
+        """Return the better query, given at least one document with text."""
 
 
 def summed(place: Numbers, values: Numbers, size: int) -> Floats:
-    """Values added up by place."""
+    """Sum values by position."""
     return floats(np.bincount(place, weights=floats(values), minlength=size))
 
 
 def best(candidates: TermWeights, count: int) -> TermWeights:
-    """The terms of the highest positive weights, the smaller id first where weights are equal."""
+    """Return the terms with the highest positive weights. The smaller id wins ties."""
     order = np.lexsort((candidates.ids, -candidates.weights))
     order = order[candidates.weights[order] > 0]
     return candidates.chosen(order[:count])
 
 
 def added(left: TermWeights, right: TermWeights) -> TermWeights:
-    """The terms of both, with weights added; both final or both not."""
+    """Merge the terms of both, and add their weights; both must be final, or neither."""
     ids = np.concatenate([left.ids, right.ids])
     unique, first, place = np.unique(ids, return_index=True, return_inverse=True)
     weights = np.concatenate([left.weights, right.weights])

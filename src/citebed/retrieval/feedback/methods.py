@@ -1,4 +1,4 @@
-"""The feedback methods: Rocchio, RM3, mixture, Robertson, and the one that belongs to a model."""
+"""The feedback methods: Rocchio, RM3, mixture, Robertson, and each model's own method."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from citebed.retrieval.models.language import Kl, Ql, background
 
 @dataclass(frozen=True)
 class Rocchio(Feedback):
-    """The query moved towards the relevant documents and away from the others.
+    """Move the query towards the relevant documents and away from the others.
 
     A score is the product of the query's weights w and the document's impacts f, so w and f are
-    vectors of one space for any model.
+    vectors in the same space for any model.
     """
 
     name = "rocchio"
@@ -57,7 +57,7 @@ class Rocchio(Feedback):
     def expanded(
         self, model: Model, query: TermWeights, relevant: FeedbackDocuments, stats: Corpus
     ) -> TermWeights:
-        """α·w and the best terms of the documents."""
+        """Return α·w plus the best terms of the documents."""
         start = query.finished(model, stats)
         direction = _centroid(model, relevant, stats, self.beta)
         if self.gamma and relevant.nonrelevant is not None:
@@ -74,7 +74,7 @@ class Rocchio(Feedback):
 def _centroid(
     model: Model, documents: FeedbackDocuments, stats: Corpus, factor: float
 ) -> TermWeights:
-    """The mean of the documents' vectors, each of length 1, times a factor."""
+    """Return the mean of the documents' vectors, each normalised to length 1, times a factor."""
     x = documents.x[documents.owners]
     every = Occurrences(documents.tf, documents.df, documents.cf, x)
     impacts = model.impacts(every, stats)
@@ -86,7 +86,7 @@ def _centroid(
 
 @dataclass(frozen=True)
 class Rm3(Feedback):
-    """What the documents would say, weighted by how well they answer, mixed with the query."""
+    """RM3: mix the query with the documents' language models, weighted by their scores."""
 
     name = "rm3"
     summary = "A relevance model of the documents, mixed with the query."
@@ -115,7 +115,7 @@ class Rm3(Feedback):
     def expanded(
         self, model: Model, query: TermWeights, relevant: FeedbackDocuments, stats: Corpus
     ) -> TermWeights:
-        """The mixture, as counts of a query that sum to 1."""
+        """Return the mixture as query counts that sum to 1."""
         model_of_documents = self.relevance_model(model, relevant, stats)
         if len(model_of_documents.ids) == 0:
             return query
@@ -126,7 +126,7 @@ class Rm3(Feedback):
     def relevance_model(
         self, model: Model, documents: FeedbackDocuments, stats: Corpus
     ) -> TermWeights:
-        """R(t): the best terms, their probabilities summing to 1."""
+        """Return R(t): the best terms, with probabilities that sum to 1."""
         priors = _priors(model, documents, judged=self.judged)[documents.owners]
         shares = quotient(documents.tf, documents.lengths[documents.owners])
         vocabulary = documents.vocabulary
@@ -137,7 +137,7 @@ class Rm3(Feedback):
 
 
 def _priors(model: Model, documents: FeedbackDocuments, *, judged: bool) -> Floats:
-    """P(d): how much each document counts."""
+    """Return P(d): the weight of each document."""
     alike = np.full(len(documents), 1 / len(documents))
     if judged:
         return alike
@@ -149,9 +149,9 @@ def _priors(model: Model, documents: FeedbackDocuments, *, judged: bool) -> Floa
 
 @dataclass(frozen=True)
 class Mixture(Feedback):
-    """The documents as a mixture of their topic and of the collection; the topic is added.
+    """Model the documents as a mixture of their topic and the collection; add the topic.
 
-    The topic θ is what makes the documents most likely, found by expectation maximisation.
+    The topic θ is the one that makes the documents most likely. Expectation maximisation finds it.
     """
 
     name = "mixture"
@@ -179,13 +179,13 @@ class Mixture(Feedback):
     def expanded(
         self, model: Model, query: TermWeights, relevant: FeedbackDocuments, stats: Corpus
     ) -> TermWeights:
-        """The mixture of query and topic, as counts of a query that sum to 1."""
+        """Return the mixture of query and topic as query counts that sum to 1."""
         kept = self.topic(relevant, stats)
         old = query.reweighted((1 - self.alpha) * distribution(query.weights), final=False)
         return added(old, kept.reweighted(self.alpha * kept.weights, final=False))
 
     def topic(self, documents: FeedbackDocuments, stats: Corpus) -> TermWeights:
-        """θ: the best terms, their probabilities summing to 1."""
+        """Return θ: the best terms, with probabilities that sum to 1."""
         vocabulary = documents.vocabulary
         counts = documents.totals(documents.tf)
         steps = em_steps(counts, background(vocabulary.cf, stats), self.lam)
@@ -195,10 +195,10 @@ class Mixture(Feedback):
 
 
 def em_steps(counts: Floats, noise: Floats, lam: float) -> Iterator[tuple[Floats, float]]:
-    """The topic after 0, 1, 2, … steps of EM, with the log likelihood of the counts.
+    """Yield the topic after 0, 1, 2, … steps of EM, with the log likelihood of the counts.
 
-    E: the share of each term's occurrences that the topic accounts for; M: those occurrences
-    made a distribution. The likelihood never falls.
+    The E step computes the share of each term's occurrences that the topic explains. The M step
+    normalises those occurrences to a distribution. The likelihood never decreases.
     """
     topic = distribution(counts)
     while True:
@@ -211,7 +211,7 @@ def em_steps(counts: Floats, noise: Floats, lam: float) -> Iterator[tuple[Floats
 
 @dataclass(frozen=True)
 class Robertson(Feedback):
-    """Terms are added by their offer weight, and all are weighed by the relevant documents."""
+    """Add terms by their offer weight, and weight all terms by the relevant documents."""
 
     name = "robertson"
     summary = "Okapi's feedback: terms chosen by offer weight, all weighed by relevance."
@@ -235,7 +235,7 @@ class Robertson(Feedback):
     qtf: float = number(0.5, 0.001, 1000, "how often an added term counts in the query")
 
     def check(self, model: Model) -> None:
-        """Refuse all but okapi."""
+        """Raise for every model except okapi."""
         if not isinstance(model, Okapi):
             raise SpecError(
                 f"robertson puts relevance weights in the place of okapi's, and '{model}' has "
@@ -245,7 +245,7 @@ class Robertson(Feedback):
     def expanded(
         self, model: Model, query: TermWeights, relevant: FeedbackDocuments, stats: Corpus
     ) -> TermWeights:
-        """The query and the chosen terms, all with relevance weights."""
+        """Return the query and the chosen terms, all with relevance weights."""
         assert isinstance(model, Okapi)
         vocabulary, size = relevant.vocabulary, len(relevant)
         r = relevant.totals(relevant.tf > 0)
@@ -269,7 +269,7 @@ def relevance_weights(r: Numbers, size: int, df: Numbers, documents: int) -> Flo
 
 
 def _looked_up(terms: TermWeights, vocabulary: TermWeights, values: Floats) -> Floats:
-    """The values of the terms in a vocabulary, 0 for those that are not in it."""
+    """Return the values of the terms in a vocabulary, 0 for terms that it does not contain."""
     place = np.minimum(np.searchsorted(vocabulary.ids, terms.ids), len(vocabulary.ids) - 1)
     return np.where(vocabulary.ids[place] == terms.ids, values[place], 0.0)
 
@@ -282,12 +282,12 @@ NATURAL: dict[type[Model], type[Feedback]] = {
     Kl: Mixture,
     Ql: Mixture,
 }
-"""The feedback of each model."""
+"""The feedback method of each model."""
 
 
 @dataclass(frozen=True)
 class Natural(Feedback):
-    """Whatever feedback the model's own theory has, with its defaults."""
+    """Use the feedback of the model's own theory, with its defaults."""
 
     name = "feedback"
     summary = "The feedback that belongs to the model."
@@ -297,11 +297,11 @@ class Natural(Feedback):
     example = "kl(mu=1000)+feedback(terms=20,from=j1.qrels)"
 
     def of(self, model: Model) -> Feedback:
-        """The model's own feedback with these documents and terms."""
+        """Return the model's own feedback with these documents and terms."""
         return NATURAL[type(model)](docs=self.docs, terms=self.terms, source=self.source)
 
     def expanded(
         self, model: Model, query: TermWeights, relevant: FeedbackDocuments, stats: Corpus
     ) -> TermWeights:
-        """As the model's own feedback has it."""
+        """Expand the query with the model's own feedback."""
         return self.of(model).expanded(model, query, relevant, stats)

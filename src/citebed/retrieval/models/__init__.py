@@ -1,6 +1,6 @@
 """Retrieval models: values that parse, print and score.
 
-A model is one file and one line in ``MODELS``; ``model_of`` reads one.
+To add a model, write one class and add it to ``MODELS``. ``model_of`` parses a model.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["MODELS", "Corpus", "Model", "Postings", "model_from", "model_of"]
 MODELS: dict[str, type[Model]] = {
     model.name: model for model in (Bm25, Bm25f, Okapi, Cosine, Kl, Ql)
 }
-"""All models by name, in the order in which they are explained."""
+"""All models by name, in the order in which the documentation explains them."""
 
 _USUAL = {
     "ql": "lm languagemodel querylikelihood dirichlet indri",
@@ -30,16 +30,18 @@ _USUAL = {
     "bm25(lengths=lucene)": "lucene anserini pyserini",
 }
 USUAL_NAMES = {usual: model for model, names in _USUAL.items() for usual in names.split()}
-"""What models are called elsewhere, with the parameters of Indri, Anserini and Lucene."""
+"""Names of models in other software, with the parameters of Indri, Anserini and Lucene."""
 
 
 def model_of(text: str) -> Model:
-    """The model that a text describes, e.g. ``bm25(k1=0.9,b=0.4)`` or just ``bm25``."""
+    """Parse a model, such as ``bm25(k1=0.9,b=0.4)`` or just ``bm25``."""
     return model_from(only_call(text, "model"))
 
 
 def model_from(call: Call) -> Model:
-    """The model that a call of a spec describes; ``BM25`` is ``bm25``, ``tf-idf`` is ``cosine``."""
+    """Return the model of a parsed call; ``BM25`` means ``bm25``, and ``tf-idf`` means
+    ``cosine``.
+    """
     plain = plain_name(call.name)
     meant = only_call(USUAL_NAMES[plain], "model") if plain in USUAL_NAMES else Call(plain)
     if meant.name not in MODELS:

@@ -1,12 +1,13 @@
-"""What a retrieval model is: a few functions of arrays, from which every score is made.
+"""The interface of a retrieval model: a few functions of arrays that make up every score.
 
 A document's score for a query is
 
     constant + document_weight · g(d) + Σ w_t · f(tf, df, cf, x_d)
 
-summed over the query's terms that the document has. ``f`` is ``impacts``, ``x_d`` comes from
-``per_document``, ``g`` from ``document_scores``, ``w_t`` from ``query_weights`` or from feedback.
-Models differ only in these; the search engine knows no model by name.
+summed over the query's terms that the document contains. ``impacts`` computes ``f``,
+``per_document`` computes ``x_d``, ``document_scores`` computes ``g``, and ``query_weights`` or
+feedback computes ``w_t``. Models differ only in these functions; the search engine treats all
+models alike.
 """
 
 from __future__ import annotations
@@ -24,19 +25,19 @@ from citebed.grammar import Specified
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[Any]
-"""An array of counts, whole or (with weighted fields) fractional."""
+"""An array of counts: integers, or fractions if fields are weighted."""
 
 NumberOrArray = NDArray[Any] | float
-"""Per posting or per query term, or one number for all."""
+"""One number per posting or query term, or a single number for all."""
 
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """A collection in numbers, under the chosen weights of the fields.
+    """Statistics of a collection with the chosen weights of the fields.
 
-    ``lengths``: the (weighted) tokens of each document; ``unique``: its distinct terms;
-    ``tokens``: the sum of the lengths. Where lengths are those of a shard, ``documents``,
-    ``tokens`` and ``with_text`` (the documents that have any) are those of the whole collection.
+    ``lengths``: the (weighted) tokens of each document; ``unique``: its distinct terms; ``tokens``:
+    the sum of the lengths. If the lengths are those of a shard, ``documents``, ``tokens`` and
+    ``with_text`` (the number of documents with text) describe the whole collection.
     """
 
     documents: int
@@ -47,19 +48,22 @@ class Corpus:
 
     @property
     def average_length(self) -> float:
-        """Tokens of a document on average; 1 where there are none, so that one can divide."""
+        """Average number of tokens of a document; 1 for an empty collection, to allow division."""
         return self.tokens / self.documents if self.documents and self.tokens > 0 else 1.0
 
     @cached_property
     def filled(self) -> int:
-        """The documents that have any text."""
+        """The number of documents with text."""
         found = self.with_text
         return int(np.count_nonzero(self.lengths)) if found is None else found
 
 
 class Occurrences(NamedTuple):
-    """Terms in documents, posting by posting: ``tf``, the terms' ``df`` and ``cf`` (or those of
-    one term), and the number x_d of each posting's document."""
+    """Terms in documents, one item per posting.
+
+    ``tf`` is the frequency; ``df`` and ``cf`` belong to the term, and are single numbers if there
+    is only one term. ``x`` is the number x_d of the posting's document.
+    """
 
     tf: Numbers
     df: NumberOrArray
@@ -68,8 +72,11 @@ class Occurrences(NamedTuple):
 
 
 class TermRange(NamedTuple):
-    """Some terms one after another: documents and tf of each posting; how many ``postings`` each
-    term has, and its df and cf. In an index of all documents df is the number of postings."""
+    """Consecutive terms: the document and tf of each posting, and three numbers per term.
+
+    ``postings`` is the number of postings of each term, followed by its df and cf. In an index of
+    all documents, df is the number of postings.
+    """
 
     docs: Numbers
     tf: Numbers
@@ -78,78 +85,82 @@ class TermRange(NamedTuple):
     cf: Numbers
 
     def occurrences(self, x: Numbers) -> Occurrences:
-        """The postings as a model takes them; ``x`` are the documents' numbers x_d."""
+        """Return the postings in the form that models use; ``x`` holds x_d for every document."""
         df, cf = (np.repeat(each, self.postings) for each in (self.df, self.cf))
         return Occurrences(self.tf, df, cf, x[self.docs])
 
 
 class Postings(Protocol):
-    """The whole index, read in parts; for models that need to see every posting once."""
+    """The whole index, read in parts, for models that must read every posting once."""
 
     def parts(self) -> Iterator[TermRange]:
-        """All terms, some at a time."""
+        """Yield all terms in consecutive ranges."""
 
 
 class Model(Specified, ABC):
-    """A retrieval model: a frozen dataclass of its parameters that prints as it is written."""
+    """A retrieval model: a frozen dataclass of its parameters. It prints as the text that it
+    parses.
+    """
 
     kind = "model"
     non_negative: ClassVar[bool] = True
-    """Whether neither impacts nor query weights can be negative, so that a term only adds."""
+    """True if impacts and query weights cannot be negative, so that a term never lowers a score."""
     sees_all_terms: ClassVar[bool] = False
-    """Whether ``per_document`` asks for the frequencies of all terms."""
+    """True if ``per_document`` needs the frequencies of all terms."""
     log_scores: ClassVar[bool] = False
-    """Whether scores are logarithms of probabilities, so that ``exp`` makes weights of them."""
+    """True if scores are logarithms of probabilities, so that ``exp`` turns them into weights."""
 
     @property
     def uses_unique(self) -> bool:
-        """Whether the model asks for ``Corpus.unique``, which takes a pass over the index."""
+        """True if the model needs ``Corpus.unique``, which takes a pass over the index."""
         return False
 
     def per_document(self, stats: Corpus, postings: Postings) -> Floats:
-        """The number x_d of each document; zeros for models that need none."""
+        """Return the number x_d of each document; zeros if the model needs none."""
         return np.zeros(len(stats.lengths))
 
     @abstractmethod
     def impacts(self, term: Occurrences, stats: Corpus) -> Floats:
-        """f: what a term adds to a document's score for each unit of query weight."""
+        """f: return what a term adds to a document's score per unit of query weight."""
 
     def document_scores(self, stats: Corpus) -> Floats | None:
-        """g: what a document gets whatever its terms; ``None`` for nothing."""
+        """g: return the part of a document's score that depends on no term; ``None`` for none."""
         return None
 
     def document_weight(self, weights: Floats) -> float:
-        """The factor of g for a query."""
+        """Return the factor of g for a query."""
         return float(weights.sum())
 
     def query_weights(self, qtf: Numbers, df: Numbers, cf: Numbers, stats: Corpus) -> Floats:
-        """w_t of the query's terms, given how often the query has them: that often, for most."""
+        """Return w_t of the query's terms, given their counts in the query (by default the
+        counts).
+        """
         return floats(qtf)
 
     def constant(self, weights: Floats, df: Numbers, cf: Numbers, stats: Corpus) -> float:
-        """What every document's score gets."""
+        """Return the constant that is added to every document's score."""
         return 0.0
 
     def field_tf(self, field: str, tf: Numbers, length: Numbers, average_length: float) -> Numbers:
-        """The tf of a field before fields are weighted and added; unchanged for most models.
+        """Return the tf of a field, before fields are weighted and added. Most models keep it.
 
-        ``length`` is the field's length in each posting's document.
+        ``length`` is the field's length in the document of each posting.
         """
         return tf
 
 
 def floats(values: NumberOrArray) -> Floats:
-    """As an array of doubles."""
+    """Convert to an array of doubles."""
     return np.asarray(values, dtype=np.float64)
 
 
 def quotient(above: NumberOrArray, below: NumberOrArray) -> Floats:
-    """``above / below``, and 0 where ``below`` is 0: nothing out of nothing."""
+    """Return ``above / below``, and 0 where ``below`` is 0."""
     top, bottom = np.broadcast_arrays(floats(above), floats(below))
     result: Floats = np.divide(top, bottom, out=np.zeros(top.shape), where=bottom != 0)
     return result
 
 
 def distribution(counts: Numbers) -> Floats:
-    """Counts as probabilities; no counts give no probability."""
+    """Convert counts to probabilities; all are 0 if the counts are."""
     return quotient(counts, floats(counts).sum())

@@ -71,10 +71,10 @@ def lucene_idf(df: NumberOrArray, documents: int) -> Floats:
 
 
 def lucene_lengths(lengths: Numbers) -> Floats:
-    """Lengths after a way through the byte in which Lucene (7 and later) keeps them.
+    """Round lengths to what Lucene (7 and later) stores in one byte.
 
-    ``SmallFloat.intToByte4``: 24 values are free, and of what a length has above 24 the four
-    leading bits are kept, the others cut off. Fractional lengths are rounded first.
+    ``SmallFloat.intToByte4`` stores lengths up to 24 exactly. Of the excess over 24 it keeps the
+    four leading bits and drops the others. Fractional lengths are rounded first.
     """
     above = np.rint(floats(lengths)) - 24
     _, bits = np.frexp(np.maximum(above, 0))  # the bits that a whole number needs
@@ -84,9 +84,9 @@ def lucene_lengths(lengths: Numbers) -> Floats:
 
 @dataclass(frozen=True)
 class Bm25f(Model):
-    """Fields are normalised by their own length, weighted, added, and only then saturated.
+    """BM25 over fields: normalise each field by its own length, weight, add, then saturate.
 
-    The engine weights and adds the fields: ``field_tf`` gives it what to add.
+    The engine weights and adds the fields; ``field_tf`` returns the numbers to add.
     """
 
     name = "bm25f"
@@ -115,7 +115,7 @@ class Bm25f(Model):
     b_citing: float | None = number(None, 0, 1, "b of the citing text; b if not given")
 
     def per_document(self, stats: Corpus, postings: Postings) -> Floats:
-        """k1 for every document: lengths were dealt with in each field."""
+        """Return k1 for every document: ``field_tf`` has normalised the lengths."""
         return np.full(len(stats.lengths), self.k1)
 
     def field_tf(self, field: str, tf: Numbers, length: Numbers, average_length: float) -> Floats:
@@ -126,7 +126,7 @@ class Bm25f(Model):
         return quotient(tf, 1 - b + b * ratio)
 
     def impacts(self, term: Occurrences, stats: Corpus) -> Floats:
-        """idf · s/(s + k1), s being the tf of the added fields."""
+        """idf · s/(s + k1), where s is the tf of the added fields."""
         return lucene_idf(term.df, stats.documents) * quotient(term.tf, term.tf + term.x)
 
 
@@ -134,8 +134,8 @@ class Bm25f(Model):
 class Okapi(Model):
     """BM25 with the relevance weight of Robertson and Spärck Jones.
 
-    That weight stands in the query's weights and not in the impacts, so that feedback can put
-    another in its place. It is negative for a term that most documents have.
+    The relevance weight is part of the query weights, not of the impacts, so that feedback can
+    replace it. It is negative for a term that most documents contain.
     """
 
     name = "okapi"

@@ -22,9 +22,9 @@ from citebed.retrieval.models.base import (
 
 @dataclass(frozen=True)
 class Cosine(Model):
-    """The angle between query and document, each a vector of tf times idf.
+    """The cosine of the angle between query and document, each a vector of tf times idf.
 
-    The norms of documents take one pass over all postings.
+    Computing the norms of documents takes one pass over all postings.
     """
 
     name = "cosine"
@@ -57,20 +57,20 @@ class Cosine(Model):
             raise SpecError(f"cosine: k1 belongs to tf=bm25, and tf={self.tf}. Leave one out.")
 
     def per_document(self, stats: Corpus, postings: Postings) -> Floats:
-        """The norm of each document's vector."""
+        """Return the norm of each document's vector."""
         squares = np.zeros(len(stats.lengths))
         for part in postings.parts():
             component = self.component(part.tf, np.repeat(part.df, part.postings), stats)
-            # One after another, however the terms are parted: a sum depends on its order.
+            # In a fixed order for any batches: a floating-point sum depends on its order.
             np.add.at(squares, part.docs.astype(np.intp), component**2)
         return np.sqrt(squares)
 
     def impacts(self, term: Occurrences, stats: Corpus) -> Floats:
-        """The document's component, its vector being of length 1."""
+        """Return the document's component, with its vector normalised to length 1."""
         return quotient(self.component(term.tf, term.df, stats), term.x)
 
     def query_weights(self, qtf: Numbers, df: Numbers, cf: Numbers, stats: Corpus) -> Floats:
-        """The query's components, its vector being of length 1."""
+        """Return the query's components, with its vector normalised to length 1."""
         components = self.component(qtf, df, stats)
         return quotient(components, np.sqrt((components**2).sum()))
 

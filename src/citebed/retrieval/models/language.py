@@ -37,9 +37,9 @@ from citebed.retrieval.models.base import (
 )
 
 MU, LAMBDA, DELTA = (0.001, 1e9), (0.001, 0.999), (0.001, 1.0)
-"""Ranges; at their open ends the formulas would take the logarithm of 0."""
+"""Ranges of the parameters. At the open ends the formulas would take the logarithm of 0."""
 
-_TINY = 1e-9  # for documents without text, which have no postings: any positive number does
+_TINY = 1e-9  # For documents without text: they have no postings, so any positive number works.
 
 
 def background(cf: NumberOrArray, stats: Corpus) -> Floats:
@@ -51,8 +51,8 @@ def background(cf: NumberOrArray, stats: Corpus) -> Floats:
 class LanguageModel(Model):
     """A model whose scores are logarithms of smoothed probabilities P(t|d).
 
-    The smoothing is Dirichlet's (``mu``), Jelinek-Mercer's (``lam``), both (two-stage), or
-    absolute (``delta``). α_d is the share that the collection has in a document's model.
+    The smoothing is Dirichlet (``mu``), Jelinek-Mercer (``lam``), two-stage (both), or absolute
+    discounting (``delta``). α_d is the weight of the collection in a document's model.
     """
 
     log_scores = True
@@ -61,25 +61,25 @@ class LanguageModel(Model):
     delta: float | None = None
 
     def per_document(self, stats: Corpus, postings: Postings) -> Floats:
-        """x_d: how many tokens the collection's model counts for in each document."""
+        """x_d: the number of tokens that the collection's model counts for in each document."""
         if self.delta is not None:
             return np.maximum(self.delta * floats(stats.unique), _TINY)
         lam, mu = self.lam or 0.0, self.mu or 0.0
         return np.maximum((mu + lam * floats(stats.lengths)) / (1 - lam), _TINY)
 
     def impacts(self, term: Occurrences, stats: Corpus) -> Floats:
-        """log(1 + s), which is ln(P(t|d)/(α_d·p(t|C))): what it adds that a document has the term.
+        """log(1 + s), which is ln(P(t|d)/(α_d·p(t|C))): what the presence of the term adds.
 
-        With Dirichlet's smoothing it is ln(1 + tf/(μ·p(t|C))).
+        With Dirichlet smoothing it is ln(1 + tf/(μ·p(t|C))).
         """
         counted = np.maximum(floats(term.tf) - (self.delta or 0.0), 0.0)
         gain: Floats = np.log1p(counted / (floats(term.x) * background(term.cf, stats)))
         return gain
 
     def document_scores(self, stats: Corpus) -> Floats:
-        """ln α_d; with Dirichlet's smoothing ln(μ/(|d| + μ)).
+        """ln α_d; with Dirichlet smoothing ln(μ/(|d| + μ)).
 
-        A document without text is the collection's model, α = 1.
+        The model of a document without text is the collection's model, with α = 1.
         """
         lengths = floats(stats.lengths)
         if self.delta is not None:
@@ -98,7 +98,7 @@ class LanguageModel(Model):
 
 @dataclass(frozen=True)
 class Ql(LanguageModel):
-    """The mean over the query's terms of the logarithm of their probability in the document."""
+    """Query likelihood: the mean log probability of the query's terms in the document."""
 
     name = "ql"
     summary = "Indri's query likelihood, #combine of the query's terms with Dirichlet smoothing."
@@ -123,10 +123,10 @@ class Ql(LanguageModel):
 
 @dataclass(frozen=True)
 class Kl(LanguageModel):
-    """Documents by how little their language model diverges from the query's.
+    """KL divergence: rank documents by how little their language model differs from the query's.
 
-    What is given chooses the smoothing: ``mu`` Dirichlet, ``lambda`` Jelinek-Mercer, both of them
-    two-stage, ``delta`` absolute discounting; nothing means ``mu=1000``.
+    The parameters choose the smoothing: ``mu`` Dirichlet, ``lambda`` Jelinek-Mercer, both
+    two-stage, ``delta`` absolute discounting. The default is ``mu=1000``.
     """
 
     name = "kl"
@@ -170,11 +170,11 @@ class Kl(LanguageModel):
 
     @property
     def uses_unique(self) -> bool:
-        """Absolute discounting does."""
+        """True for absolute discounting."""
         return self.delta is not None
 
     def constant(self, weights: Floats, df: Numbers, cf: Numbers, stats: Corpus) -> float:
-        """Σ p(t|Q)·ln p(t|C), and the entropy of the query."""
+        """Σ p(t|Q)·ln p(t|C), plus the entropy of the query."""
         used = weights > 0
         weights = floats(weights)[used]
         logs = np.log(background(floats(cf)[used], stats)) - np.log(weights)
