@@ -1,1 +1,1 @@
-"""The same work on an engine that a user has: Spark, or anything that speaks Spark Connect."""
+"""Run citebed's work on your own engine: Spark, or any server that speaks Spark Connect."""

@@ -36,7 +36,7 @@ _AS_USUAL = FilterOptions()
 
 
 class Engine(sessions.Engine):
-    """An engine with the verbs of the command line."""
+    """An engine with the commands of the command line as methods."""
 
     def evaluate(
         self,
@@ -45,7 +45,9 @@ class Engine(sessions.Engine):
         measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
         settings: Settings = TREC_EVAL,
     ) -> Evaluation:
-        """Score runs that the engine reads, files or folders: what `citebed.evaluate` gives."""
+        """Score runs (files or folders) that the engine reads, with the results of
+        `citebed.evaluate`.
+        """
         several = [runs] if isinstance(runs, str | Path) else runs
         return evaluate_on(self, qrels, several, measures, settings)
 
@@ -56,22 +58,27 @@ class Engine(sessions.Engine):
         options: ImportOptions = DEFAULTS,
         progress: Progress = SILENT,
     ) -> ImportReport:
-        """Import files and folders into a collection in shards, on the workers: what
-        `citebed.collection.import_sources` gives with that ``shard_size``."""
+        """Import files and folders into a sharded collection on the workers.
+
+        The result is that of `citebed.collection.import_sources` with the same ``shard_size``.
+        """
         several = [paths] if isinstance(paths, str | Path) else paths
         return import_on(self, folder, several, options, progress)
 
     def stats(self, collection: str | Path | Collection) -> CollectionStats:
-        """Count what is in a collection, its documents shard by shard on the workers: what
-        `Collection.stats` gives."""
+        """Count what is in a collection, its documents shard by shard on the workers.
+
+        The result is that of `Collection.stats`.
+        """
         opened = collection if isinstance(collection, Collection) else open_collection(collection)
         return collection_stats(opened, count_shards(self, opened))
 
     def timeline(
         self, judgements: Any, runs: str | Path | Sequence[str | Path], **options: Any
     ) -> Timeline:
-        """Score runs that the engine reads slice by slice: what `citebed.timeline` gives, whose
-        options these are."""
+        """Score runs that the engine reads slice by slice, with the options and results of
+        `citebed.timeline`.
+        """
         several = [runs] if isinstance(runs, str | Path) else runs
         return timeline(judgements, runs_on(self, several), **options)
 
@@ -88,14 +95,16 @@ class Engine(sessions.Engine):
         model: str = "bm25",
         options: RunOptions | None = None,
     ) -> Run:
-        """Search a collection in shards with every query of a set, a file or a table: the run that
-        one index of all documents gives."""
+        """Search a sharded collection with every query of a set, a file or a table.
+
+        The run is the same as with one index of all documents.
+        """
         found = self.shards_of(collection)
         table = read_queries(found.collection, queries)
         return found.run(table, parse_pipeline(model), options or RunOptions())
 
     def shards_of(self, collection: str | Path | Collection) -> ShardedSearch:
-        """The shards of a collection, ready for queries."""
+        """Open the shards of a collection for queries."""
         return search_on(self, collection)
 
     def filter(
@@ -114,7 +123,10 @@ class Engine(sessions.Engine):
 
 @contextmanager
 def engine(on: str = sessions.LOCAL, conf: Iterable[str] = ()) -> Iterator[Engine]:
-    """The engine at an address, until it is done with: ``local``, ``sc://host:15002`` (Spark
-    Connect), or a master of Spark's; ``conf`` are settings of Spark's as ``key=value``."""
+    """Connect to the engine at an address, and close it at the end.
+
+    The address is ``local``, ``sc://host:15002`` (Spark Connect) or a Spark master; ``conf`` are
+    Spark settings as ``key=value``.
+    """
     with sessions.session(on, conf) as (opened, checked):
         yield Engine(opened, on, checked)

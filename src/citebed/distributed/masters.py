@@ -1,7 +1,7 @@
-"""Spark masters: a Spark that is driven from this process, with Java.
+"""Spark masters: Spark with Java, driven from this process.
 
-What Java prints goes to a temporary file, because a start prints a dozen lines of warnings. Users
-see it with ``--debug``, or with a Spark setting for its log.
+Java's output goes to a temporary file, because a start prints a dozen lines of warnings. Use
+``--debug``, or a Spark setting for its log, to see it.
 """
 
 from __future__ import annotations
@@ -46,9 +46,11 @@ def check_reachable(address: str, port: int, who: str) -> None:
 _MASTERS = re.compile(r"local\[[^\]]+\]|local-cluster\[.+\]|spark://.+|yarn|k8s://.+")
 _STANDALONE = "spark://"
 _LONGEST = 22
-"""Seconds that a master is waited for: half a minute until it is told, with what Java takes."""
+"""Maximum seconds to wait for a master. With the start of Java, an error appears within half a
+minute.
+"""
 _LOUD = {"spark.log.level", "spark.ui.showConsoleProgress"}
-"""With one of these settings, Spark's output is shown."""
+"""Each of these settings makes Spark's output visible."""
 
 
 def is_master(on: str) -> bool:
@@ -58,7 +60,7 @@ def is_master(on: str) -> bool:
 
 @contextmanager
 def open_master_session(master: str, settings: Mapping[str, str]) -> Iterator[SparkSession]:
-    """A session of a Spark that is driven from here."""
+    """Open a session of a Spark that this process drives."""
     import_extra("spark-full", "pyspark.core.context")
     _check_java()
     _check_home()
@@ -171,8 +173,10 @@ def _reach_any(addresses: Iterable[str]) -> None:
 
 @contextmanager
 def _for_seconds(master: str) -> Iterator[None]:
-    """End Java where a standalone master does not take us in: Spark would go on trying, also where
-    who listens is a Spark of another version, or none."""
+    """End Java if a standalone master does not accept the application in time.
+
+    Spark would keep trying, even if the server is another version of Spark or no Spark at all.
+    """
     if not master.startswith(_STANDALONE):
         yield
         return
@@ -189,7 +193,7 @@ def _for_seconds(master: str) -> Iterator[None]:
 
 
 def _watch(done: threading.Event, ended: threading.Event) -> None:
-    """Give Spark its seconds from when Java runs, and some more where others compute too."""
+    """Wait from the start of Java, longer on a busy machine; then end Java."""
     while _context()._gateway is None:
         if done.wait(0.1):
             return
@@ -200,7 +204,7 @@ def _watch(done: threading.Event, ended: threading.Event) -> None:
 
 
 def _is_running() -> bool:
-    """Whether Java is there; it ends itself where it has no memory left."""
+    """Return True if Java is running. Java ends itself when it runs out of memory."""
     gateway: Any = _context()._gateway
     return gateway is not None and gateway.proc.poll() is None
 
@@ -212,7 +216,7 @@ def _end_java() -> None:
 
 
 def _forget_java() -> None:
-    """A Java that did not start well is not used again."""
+    """Do not use a Java again that failed to start properly."""
     _end_java()
     context = _context()
     context._gateway = context._jvm = None

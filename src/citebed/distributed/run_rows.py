@@ -45,13 +45,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _LEAST_PARTS, _BLIND_PARTS = 4, 1024
-"""Into so many parts a short run goes, and one of which it cannot be told how long it is."""
+"""Number of parts of a short run, and of a run of unknown length."""
 _LINES, _ROWS = 200_000, 1_000_000
-"""Lines that are parsed at once, and rows that are sent at once: engines hand over a few
-thousand."""
+"""Lines to parse at once, and rows to send at once: engines pass only a few thousand."""
 _HEAD = 100
 _MADE, _GROUPS = 0, 1
-"""Addresses here: of what was made of a part, and of which groups stood in it."""
+"""Addresses of messages: results of a part, and the groups that occur in it."""
 Part = Callable[[Run], pl.DataFrame]
 """Work on a part of a run with complete queries."""
 Reading = Callable[[Batches], Iterator[pl.DataFrame]]
@@ -60,17 +59,17 @@ Reading = Callable[[Batches], Iterator[pl.DataFrame]]
 
 @dataclass(frozen=True, eq=False)
 class RunRows:
-    """A run on an engine: how its rows are had, what it calls itself, and whose it is."""
+    """A run on an engine: its rows, its name and its team."""
 
     engine: Engine
     text: RunText
     files: list[Path]
 
     def by_query(self, work: Part, schema: Schema, *groupings: Grouping) -> pl.DataFrame:
-        """What ``work`` makes of the run, part by part, on the engine's workers.
+        """Apply ``work`` to the run, part by part, on the engine's workers.
 
-        Where the run stands in the order of one of ``groupings`` workers take pieces of it as it
-        stands; else all rows of a query are sent to one of them.
+        If the run is sorted by one of ``groupings``, workers read consecutive pieces of it.
+        Otherwise all rows of a query are sent to one worker.
         """
         if self.files and not is_parquet(Path(self.text.path)):
             for grouping in groupings:
@@ -150,13 +149,14 @@ def run_rows(engine: Engine, path: str) -> RunRows:
 
 
 def _head_there(engine: Engine, path: str) -> Iterator[bytes]:
-    """The first lines of a run that only the engine sees."""
+    """Return the first lines of a run that only the engine can read."""
     return (row[0].encode() for row in engine.lines(path).limit(_HEAD).collect())
 
 
 def _files(path: str) -> list[Path]:
-    """The files of a run that this machine sees, where it sees it; of a folder those that Spark
-    takes."""
+    """Return the files of a run if this machine can read it; in a folder, the files that Spark
+    reads.
+    """
     local = Path(path.removeprefix("file://"))
     if local.is_file():
         return [local.absolute()]

@@ -1,8 +1,8 @@
-"""Engines: an address becomes a session of Spark, whichever kind of Spark it is.
+"""Engines: open a Spark session at an address, for any kind of Spark.
 
-``sc://host:15002`` is a server that speaks Spark Connect (Spark 4, Sail); ``local`` starts Sail in
-this process; anything else is a master of Spark's (``local[4]``, ``spark://host:7077``, ``yarn``,
-``k8s://…``) and needs the whole of pyspark, and Java.
+``sc://host:15002`` is a server that speaks Spark Connect (Spark 4, Sail). ``local`` starts Sail in
+this process. Any other address is a Spark master (``local[4]``, ``spark://host:7077``, ``yarn``,
+``k8s://…``) and needs all of pyspark, and Java.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _GROUP, _OF_GROUP = "citebed: whether workers have what they need", "spark.jobGr
 
 
 def check_workers(session: SparkSession) -> None:
-    """Refuse workers that have no citebed, or not what it needs."""
+    """Raise if workers lack citebed or a package that it needs."""
     asked = session.range(0, 1, 1, 1).mapInArrow(_looking(), "missing string")
     with _first_failure(session):
         told = asked.toArrow()
@@ -54,15 +54,15 @@ def check_workers(session: SparkSession) -> None:
 
 @contextmanager
 def _first_failure(session: SparkSession) -> Iterator[None]:
-    """End what is asked where a task finds no Python, or another one: so would the next try."""
+    """Cancel the job if a task finds no Python or another version: retries would fail too."""
     context: Any = getattr(session, "_sc", None)
-    if context is None or debugging():  # of a server tasks are not seen from here
+    if context is None or debugging():  # the tasks of a server are not visible here
         yield
         return
     done, said = threading.Event(), list[str]()
 
     def watch() -> None:
-        with suppress(Exception):  # Java may be gone, which who asks is told
+        with suppress(Exception):  # Java may be gone; the caller gets that error
             while not (said or done.wait(_EVERY)):
                 said.extend(text for text in _failures(context) if re.search(_FOR_GOOD, text))
             if said:
@@ -117,7 +117,7 @@ LOCAL = "local"
 _CONNECT = "sc://"
 _PATTERN = set("*?[{")
 _LEAST = 4
-"""The first version of Spark that has what we use."""
+"""The first version of Spark with all functions that citebed uses."""
 _WHOLE = {"spark.sql.pyspark.jvmStacktrace.enabled": "true"}
 """So errors have all that the engine knows of them."""
 _MODE = "SPARK_CONNECT_MODE_ENABLED"
@@ -160,11 +160,11 @@ class Engine:
 
 @contextmanager
 def session(on: str, conf: Iterable[str] = ()) -> Iterator[tuple[SparkSession, Callable[[], None]]]:
-    """The session at an address, until it is done with; ``conf`` are settings as ``key=value``.
+    """Open the session at an address, and close it at the end; ``conf`` are settings as
+    ``key=value``.
 
-    Its workers are asked whether they have what they need beside whatever else is done here; what
-    comes with the session waits for that, and raises what they lack. What the engine says while it
-    is used is told in our words.
+    A thread checks meanwhile that the workers have what they need. The function returned with the
+    session waits for that check and raises its error. Errors of the engine are translated.
     """
     settings = (_WHOLE if debugging() else {}) | dict(_setting(each) for each in conf)
     with _main_with_a_file(), ExitStack() as stack:
@@ -173,7 +173,7 @@ def session(on: str, conf: Iterable[str] = ()) -> Iterator[tuple[SparkSession, C
         beside = ThreadPoolExecutor(1)
         try:
             with translate_errors():
-                # Of one in this process there is nothing to ask.
+                # Workers in this process need no check.
                 asked = beside.submit(check_workers, opened) if on != LOCAL else None
                 yield opened, asked.result if asked else lambda: None
         finally:
@@ -195,8 +195,9 @@ def _opened(on: str, settings: Mapping[str, str]) -> AbstractContextManager[Spar
 
 @contextmanager
 def _main_with_a_file() -> Iterator[None]:
-    """A program that is no file (``python -c``, a worker) pyspark takes for its own tests, and ends
-    it."""
+    """Give ``__main__`` a file name. Without one (``python -c``, a worker), pyspark ends the
+    program.
+    """
     main = sys.modules["__main__"]
     if hasattr(main, "__file__"):
         yield

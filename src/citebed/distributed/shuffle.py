@@ -61,7 +61,7 @@ def unpack_table(data: bytes) -> pl.DataFrame:
 
 
 def concat_tables(data: Iterable[bytes]) -> pl.DataFrame | None:
-    """The tables that were packed, behind one another; ``None`` where there are none."""
+    """Unpack tables and concatenate them; return ``None`` if there are none."""
     parts = [unpack_table(each) for each in data]
     return pl.concat(parts, rechunk=False) if parts else None
 
@@ -152,7 +152,7 @@ def persist(engine: Engine, frame: DataFrame, folder: Path) -> DataFrame:
 
 
 def store(frame: DataFrame, folder: Path) -> None:
-    """Have the engine write a frame's rows; what it says when it fails is told shortly."""
+    """Have the engine write a frame's rows, with a short message if it fails."""
     with short_errors():
         frame.write.parquet(_address(folder))
 
