@@ -110,8 +110,8 @@ def of_set(folder: Path, name: str) -> list[Asked]:
 
 def ranked(runner: Runner, query: Query) -> np.ndarray:
     """The documents for a query, more than are looked at."""
-    (result,) = runner.results([query], 2 * DEPTH + SEEN)
-    return result.hits.docs
+    (result,) = runner.run([query], 2 * DEPTH + SEEN)
+    return result.docs
 
 
 def judged_in(text: Text, scenario: str) -> tuple[list[int], list[int]] | None:
@@ -182,10 +182,10 @@ def calibrated(field: Field, moving: Moving) -> str:
             continue
         again = asked_again(text.query, Judged(np.array(said[0], np.int64), moving=moving))
         for rows, query in zip(found, (text.query, again), strict=True):
-            (result,) = field.runner.results([query], DEPTH + 1)
+            (result,) = field.runner.run([query], DEPTH + 1)
             if result.probabilities is None:
                 return ""
-            pairs = zip(result.hits.docs.tolist(), result.probabilities.tolist(), strict=True)
+            pairs = zip(result.docs.tolist(), result.probabilities.tolist(), strict=True)
             rows += [(p, doc in text.relevant) for doc, p in pairs if doc not in said[0]]
     means = [np.mean(np.array(rows, float), axis=0) for rows in found if rows]
     return ", then ".join(f"told {told:.3f}, right {right:.3f}" for told, right in means)

@@ -104,9 +104,9 @@ def figures(folder: Path, asked: Sequence[Asked], model: str) -> np.ndarray:
     ]
     found = np.zeros((len(asked), 2))
     discounts = 1 / np.log2(np.arange(2, DEPTH + 2))
-    for place, result in enumerate(runner.results(queries, DEPTH)):
+    for place, result in enumerate(runner.run(queries, DEPTH)):
         relevant = asked[place].relevant
-        right = np.array([index.ids[int(n)] in relevant for n in result.hits.docs[:DEPTH]])
+        right = np.array([index.ids[int(n)] in relevant for n in result.docs[:DEPTH]])
         ideal = discounts[: min(len(relevant), DEPTH)].sum()
         found[place] = discounts[: len(right)] @ right / ideal, right.sum() / len(relevant)
     return found

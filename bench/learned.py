@@ -27,8 +27,8 @@ from citebed.collection import open_collection
 from citebed.retrieval.execution.runner import Runner
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.query import Query
+from citebed.retrieval.ranking.collection_weights import WORD_SIGNALS
 from citebed.retrieval.ranking.features import SIGNALS
-from citebed.retrieval.ranking.fitted_weights import OF_WORDS
 from citebed.retrieval.ranking.ranker import shipped_ranker
 from citebed.training.ranker import (
     CITATION_FEATURES,
@@ -89,15 +89,15 @@ def weigh(
     runner: Runner, queries: Sequence[Query], wanted: Sequence[Iterable[str]]
 ) -> list[Judged]:
     """The documents of a collection, and its queries with their relevant documents."""
-    signals, found = runner.ranks.signals, []
+    signals, found = runner.ranker.signals, []
     for start in range(0, len(queries), 64):
         part = [replace(query, cites=_NONE) for query in queries[start : start + 64]]
         first = runner.searcher.search_all(
             [query.terms for query in part], 1000, excluded=[query.excluded for query in part]
         )
-        rows = zip(part, first, signals.embedded(part), wanted[start:], strict=False)
+        rows = zip(part, first, signals.embed(part), wanted[start:], strict=False)
         for query, hits, vectors, right in rows:
-            features = signals.features(query, hits, vectors, 100)
+            features = signals.compute(query, hits, vectors, 100)
             numbers = [runner.index.ids.find(name) for name in right]
             cited = np.isin(features.docs, numbers)
             example = Example(query.paper or "", features, cited, len(numbers), False)
@@ -127,7 +127,7 @@ def origins(runner: Runner) -> list[Judged]:
 
 
 def mean(queries: Iterable[Judged], chosen: np.ndarray) -> tuple[float, float]:
-    rows = [measure_example(q.example, q.example.features.values @ chosen) for q in queries]
+    rows = [measure_example(q.example, q.example.features.signals @ chosen) for q in queries]
     recall, gain = np.array(rows).mean(axis=0)
     return float(recall), float(gain)
 
@@ -137,14 +137,14 @@ def hits(queries: Sequence[Judged], chosen: np.ndarray) -> float:
 
 
 def _best(example: Example, chosen: np.ndarray) -> np.ndarray:
-    order = np.argsort(-(example.features.values @ chosen), kind="stable")[:10]
+    order = np.argsort(-(example.features.signals @ chosen), kind="stable")[:10]
     return example.is_cited[order]
 
 
 def as_run(runner: Runner, queries: Sequence[Judged], chosen: np.ndarray) -> pl.DataFrame:
     parts = []
     for query_id, example in queries:
-        scores = example.features.values @ chosen
+        scores = example.features.signals @ chosen
         order = np.argsort(-scores, kind="stable")[:100]
         names = [runner.index.ids[int(n)] for n in example.features.docs[order]]
         parts.append(pl.DataFrame({"query_id": query_id, "doc_id": names, "score": scores[order]}))
@@ -191,7 +191,7 @@ def _p(p: float) -> str:
 def ablation(sets: Sets) -> Iterable[str]:
     full = levels()["with the encoder"].weights
     groups = {
-        "everything": (), "BM25": OF_WORDS, "word vectors": ("static", "static_sentence"),
+        "everything": (), "BM25": WORD_SIGNALS, "word vectors": ("static", "static_sentence"),
         "the encoder": ("encoder", "encoder_sentence"),
         "best sentences": ("bm25_sentence", "static_sentence", "encoder_sentence"),
         "BM25's best sentence": ("bm25_sentence",), "citing sentences": ("citing",),
@@ -222,7 +222,7 @@ def choice(queries: Sequence[Judged]) -> Iterable[str]:
         chosen = np.where(of_citing, factor / shipped, 1) * full
         scores[factor] = np.array(
             [
-                measure_example(query.example, query.example.features.values @ chosen)
+                measure_example(query.example, query.example.features.signals @ chosen)
                 for query in queries
             ]
         )
@@ -251,7 +251,7 @@ def groups_table(runner: Runner, both: dict[bool, list[Judged]]) -> Iterable[str
         for place in np.flatnonzero(example.is_cited):
             number = int(example.features.docs[place])
             year = years.get(runner.index.ids[number]) or 0
-            times = round(float(np.expm1(example.features.values[place, cited])))
+            times = round(float(np.expm1(example.features.signals[place, cited])))
             found = {n: number in top for n, top in tops.items()}
             rows.setdefault(_age(2020 - year), []).append(found)
             rows.setdefault(_times(times), []).append(found)
@@ -263,7 +263,7 @@ def groups_table(runner: Runner, both: dict[bool, list[Judged]]) -> Iterable[str
 
 
 def _docs(example: Example, chosen: np.ndarray) -> list[int]:
-    order = np.argsort(-(example.features.values @ chosen), kind="stable")[:10]
+    order = np.argsort(-(example.features.signals @ chosen), kind="stable")[:10]
     return example.features.docs[order].tolist()
 
 

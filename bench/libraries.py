@@ -26,17 +26,21 @@ from citebed.collection import open_collection
 from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import parse_pipeline
+from citebed.retrieval.ranking.collection_weights import (
+    CollectionWeights,
+    apply_weights,
+    read_weights,
+)
 from citebed.retrieval.ranking.features import SIGNALS
-from citebed.retrieval.ranking.fitted_weights import Fit, fit_of, fitted_level
-from citebed.retrieval.ranking.fitting import WEIGHTS
 from citebed.retrieval.ranking.ranker import shipped_ranker
+from citebed.retrieval.ranking.weight_fit import WEIGHTS
 from common import machine, shared_data
 from fields import Asked, computer_science, interval, life_sciences, rows
 
 SIZES = {200: 8, 1000: 4, 5000: 1}
 """How many documents, and how many libraries of that size."""
 QUESTIONS, DEPTH = 600, 10
-OF_RECORDS = ("peers", "age", "length", "title_only")
+RECORD_SIGNALS = ("peers", "age", "length", "title_only")
 
 
 def library(
@@ -67,17 +71,18 @@ def replace_relevant(one: Asked, among: set[str]) -> Asked:
     return one._replace(relevant=one.relevant & among)
 
 
-def ways(fit: Fit) -> dict[str, np.ndarray]:
+def ways(fit: CollectionWeights) -> dict[str, np.ndarray]:
     """The weights of each way to rank, by its name."""
     level = shipped_ranker().levels["static"]
     names = list(SIGNALS)
-    default = fitted_level(level, fit).weights
+    default = apply_weights(level, fit).weights
     found = {"BM25": np.array([float(name == "bm25") for name in names]), "default": default}
-    for left_out in (*OF_RECORDS, "all of records"):
-        out = OF_RECORDS if left_out not in names else (left_out,)
+    for left_out in (*RECORD_SIGNALS, "all of records"):
+        out = RECORD_SIGNALS if left_out not in names else (left_out,)
         found[f"without {left_out}"] = default * [name not in out for name in names]
     for share in WEIGHTS:
-        found[f"vectors {share:g}"] = fitted_level(level, Fit(1, 1, share, "")).weights
+        tried = CollectionWeights(1, 1, share, "")
+        found[f"vectors {share:g}"] = apply_weights(level, tried).weights
     return found
 
 
@@ -86,7 +91,7 @@ def figures(folder: Path, asked: Sequence[Asked]) -> dict[str, np.ndarray]:
     collection = open_collection(folder)
     index = open_index(collection)
     runner = Runner(collection, index, parse_pipeline("bm25+learned"), RunOptions())
-    fit = fit_of(index)
+    fit = read_weights(index)
     assert fit is not None
     named = ways(fit)
     queries = [
@@ -95,12 +100,12 @@ def figures(folder: Path, asked: Sequence[Asked]) -> dict[str, np.ndarray]:
     ]
     found = np.zeros((len(named), len(asked), 2))
     discounts = 1 / np.log2(np.arange(2, DEPTH + 2))
-    for place, features in enumerate(runner.features(queries, DEPTH)):
+    for place, features in enumerate(runner.compute_signals(queries, DEPTH)):
         relevant = {index.ids.find(name) for name in asked[place].relevant}
         right = np.isin(features.docs, list(relevant))
         ideal = discounts[: min(len(relevant), DEPTH)].sum()
         for way, weights in enumerate(named.values()):
-            order = np.lexsort((-features.docs, -(features.values @ weights)))[:DEPTH]
+            order = np.lexsort((-features.docs, -(features.signals @ weights)))[:DEPTH]
             gain = right[order] @ discounts[: len(order)] / ideal
             found[way, place] = gain, right[order].sum() / len(relevant)
     return dict(zip(named, found, strict=True)) | {"fit": np.array([fit.static])}

@@ -30,10 +30,10 @@ from citebed.collection import open_collection
 from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.pipeline import parse_pipeline
-from citebed.retrieval.query import Result
-from citebed.retrieval.ranking.fitted_weights import fit_of, fitted_level
+from citebed.retrieval.query import Candidates
+from citebed.retrieval.ranking.collection_weights import apply_weights, read_weights
 from citebed.retrieval.ranking.ranker import SHIPPED, ranker_json, shipped_ranker
-from citebed.retrieval.recommend.abstention import Silence
+from citebed.retrieval.recommend.calibration import Calibration
 from citebed.retrieval.vectors.static_model import find_model
 from citebed.training.citation_need import Source, train_citation_need
 from common import machine, shared_data
@@ -59,25 +59,25 @@ class Place:
         self.index: Index = open_index(collection)
         self.runner = Runner(collection, self.index, parse_pipeline("bm25+learned"), RunOptions())
         self.runner.prepare()
-        self.silence = Silence(self.runner)
+        self.calibration = Calibration(self.runner)
 
-    def results(self, asked: Sequence[fields.Asked]) -> list[Result]:
+    def results(self, asked: Sequence[fields.Asked]) -> list[Candidates]:
         queries = [
             replace(
                 self.runner.query(one.text, paper=one.paper, exclude=[one.paper]), year=one.year
             )
             for one in asked
         ]
-        return list(self.runner.results(queries, DEPTH))
+        return list(self.runner.run(queries, DEPTH))
 
     def answered(self, asked: Sequence[fields.Asked]) -> list[Answered]:
         found = []
         for one, result in zip(asked, self.results(asked), strict=True):
-            asking = self.silence.asking(result)
-            told = self.silence.told(result, asking)
-            names = [self.index.ids[number] in one.relevant for number in result.hits.docs.tolist()]
+            need = self.calibration.citation_need(result)
+            told = self.calibration.calibrate(result, need)
+            names = [self.index.ids[number] in one.relevant for number in result.docs.tolist()]
             likely = np.zeros(len(names)) if told.probabilities is None else told.probabilities
-            found.append(Answered(asking.is_silent or not names, likely, np.array(names, bool)))
+            found.append(Answered(need.is_too_low or not names, likely, np.array(names, bool)))
         return found
 
 
@@ -128,12 +128,13 @@ def learn(places: Sequence[tuple[Place, list[fields.Asked]]]) -> None:
     for place, asked in places:
         found = place.answered(asked)
         texts = [one.text for one, each in zip(asked, found, strict=True) if each.right.any()]
-        fit = fit_of(place.index)
+        fit = read_weights(place.index)
         level = ranker.levels["static"]
-        sources.append(Source(place.index, fitted_level(level, fit) if fit else level, texts))
-    asking = train_citation_need(sources, ranker, model)
-    SHIPPED.write_text(ranker_json(ranker.levels, asking, ranker.about), encoding="utf-8")
-    print(json.dumps(json.loads(SHIPPED.read_text())["asking"]["weights"]), asking.min_probability)
+        sources.append(Source(place.index, apply_weights(level, fit) if fit else level, texts))
+    need = train_citation_need(sources, ranker, model)
+    SHIPPED.write_text(ranker_json(ranker.levels, need, ranker.about), encoding="utf-8")
+    weights = json.loads(SHIPPED.read_text())["citation_need"]["weights"]
+    print(json.dumps(weights), need.min_probability)
 
 
 def main() -> None:

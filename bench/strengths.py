@@ -29,9 +29,9 @@ from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.builder import write_index
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import CALIBRATION_DEPTH, parse_pipeline
-from citebed.retrieval.ranking.constants import Constants
+from citebed.retrieval.ranking.features import Constants
 from citebed.retrieval.ranking.ranker import shipped_ranker
-from citebed.retrieval.recommend.abstention import Match, Silence
+from citebed.retrieval.recommend.calibration import Calibration, match_strength
 from citebed.retrieval.recommend.recommender import DEFAULT_MODEL
 from citebed.training.texts import TEST, assign_fold
 from common import shared_data, write_between
@@ -75,6 +75,18 @@ class Question(NamedTuple):
     text: str
     right: frozenset[str] = frozenset()
     paper: str = ""
+
+
+class Match(NamedTuple):
+    """A document of a query: its probability, its share of a sentence's words, and whether the
+    query is short."""
+
+    probability: float | None
+    share: float
+    is_short: bool
+
+    def strength(self, constants: Constants) -> str:
+        return match_strength(constants, self.probability, self.share, is_short=self.is_short)
 
 
 class Answered(NamedTuple):
@@ -164,21 +176,28 @@ def answered(field: Field, has: set[str], asked: Sequence[Question]) -> list[Ans
         write_index(folder)
         collection, index = open_collection(folder), open_index(folder)
         runner = Runner(collection, index, parse_pipeline(DEFAULT_MODEL), RunOptions())
-        silence = Silence(runner)
-        assert silence.untold(EVERYDAY[0]), "a library this small tells no chances"
-        return [_answered(runner, silence, question) for question in asked]
+        calibration = Calibration(runner)
+        assert calibration.missing_probabilities(EVERYDAY[0]), (
+            "a library this small tells no chances"
+        )
+        return [_answered(runner, calibration, question) for question in asked]
 
 
-def _answered(runner: Runner, silence: Silence, question: Question) -> Answered:
+def _answered(runner: Runner, calibration: Calibration, question: Question) -> Answered:
     """As recommending does: what hardly asks is silent, and a list has no tail."""
     query = runner.query(question.text, exclude=[question.paper])
-    (result,) = runner.results([query], CALIBRATION_DEPTH) if len(query.terms.ids) else (None,)
-    if result is None or silence.asking(result).is_silent:
+    (result,) = runner.run([query], CALIBRATION_DEPTH) if len(query.terms.ids) else (None,)
+    if result is None or calibration.citation_need(result).is_too_low:
         return Answered(question.kind, [], [])
-    result = silence.without_tail(result)
-    names = [runner.index.ids[number] for number in result.hits.docs.tolist()]
+    result = calibration.drop_unlikely(result)
+    names = [runner.index.ids[number] for number in result.docs.tolist()]
     right = [name in question.right for name in names]
-    return Answered(question.kind, silence.matches(result) if names else [], right)
+    if not names:
+        return Answered(question.kind, [], right)
+    is_short = calibration.is_short(result.query.text)
+    shares = enumerate(calibration.word_shares(result).tolist())
+    matches = [Match(result.probability(row), share, is_short) for row, share in shares]
+    return Answered(question.kind, matches, right)
 
 
 # --- cut-offs and tables ----------------------------------------------------------------------
@@ -198,8 +217,8 @@ def chosen(found: Iterable[Answered]) -> Constants:
 def cuts(strong: tuple[float, float], fair: tuple[float, float]) -> Constants:
     """The constants with other cut-offs: probability and share of the words."""
     return USED._replace(
-        strong_probability=strong[0], strong_held=strong[1],
-        fair_probability=fair[0], fair_held=fair[1],
+        strong_probability=strong[0], strong_word_share=strong[1],
+        fair_probability=fair[0], fair_word_share=fair[1],
     )  # fmt: skip
 
 

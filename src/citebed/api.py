@@ -25,7 +25,7 @@ from citebed.retrieval.execution.runner import RunOptions, run_queries
 from citebed.retrieval.index.analyser_choice import AUTO
 from citebed.retrieval.index.builder import IndexOptions
 from citebed.retrieval.index.statistics import IndexReport
-from citebed.retrieval.ranking.fitting import build_index
+from citebed.retrieval.ranking.weight_fit import build_index
 from citebed.retrieval.recommend.recommender import DEFAULT_MODEL, Recommender
 from citebed.retrieval.search.fields import Fields, fields_of
 from citebed.retrieval.vectors.static_model import choose_model

@@ -294,7 +294,7 @@ def test_a_zip_of_latex_with_its_library(page: Page) -> None:
     assert page.browser.one("#draft-name").text == "On asking"
     assert page.browser.texts(".passage-text") == [FIRST, SECOND]
     assert [each.strip() for each in page.browser.texts(".place")] == [
-        "line 2a citation is to come",
+        "line 2citation placeholder",
         "two.tex:1",
     ]
     assert page.browser.texts(".asking-text")[0] == FIRST

@@ -17,7 +17,7 @@ from citebed.api import Workbench
 from citebed.cli.app import main
 from citebed.collection import ImportOptions, import_sources
 from citebed.collection.exporting import export
-from citebed.retrieval.recommend.citing import cited_as, to_cite
+from citebed.retrieval.recommend.citation_keys import citation_items, format_citations
 
 TEXT = "Places of memory crystallise where national memory takes refuge."
 ABSTRACT = "Places of memory are sites where memory crystallises and national memory takes refuge."
@@ -89,11 +89,11 @@ def everywhere(mine: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, list
     found["about"] = [about.key, *keys_in_bibtex(about.bibtex)]
     found["map"] = [n["key"] for n in opened.map([doc_id]).nodes if n["doc_id"] == doc_id]
     found["documents"] = opened.documents.filter(doc_id=doc_id)["cite_key"].to_list()
-    cites = to_cite(opened, [doc_id])
-    found["basket bibtex"] = keys_in_bibtex(cited_as("bibtex", cites))
-    found["basket ris"] = re.findall(r"ID  - (\S+)", cited_as("ris", cites))
-    found["basket csl"] = [item["id"] for item in json.loads(cited_as("csl-json", cites))]
-    found["basket keys"] = re.findall(r"\\cite\{([^}]*)\}", cited_as("keys", cites))
+    cites = citation_items(opened, [doc_id])
+    found["basket bibtex"] = keys_in_bibtex(format_citations("bibtex", cites))
+    found["basket ris"] = re.findall(r"ID  - (\S+)", format_citations("ris", cites))
+    found["basket csl"] = [item["id"] for item in json.loads(format_citations("csl-json", cites))]
+    found["basket keys"] = re.findall(r"\\cite\{([^}]*)\}", format_citations("keys", cites))
     return found | exported(opened, mine.parent) | served(mine, doc_id)
 
 

@@ -19,7 +19,7 @@ from citebed.collection.importing import ImportOptions, import_sources
 from citebed.evaluation.measures import MEASURES
 from citebed.judging.pooling_methods import METHODS, Budget, pool
 from citebed.retrieval.models import MODELS
-from citebed.retrieval.ranking.features import OF_RECORDS, SIGNALS
+from citebed.retrieval.ranking.features import RECORD_SIGNALS, SIGNALS
 from citebed.retrieval.ranking.ranker import SHIPPED
 
 
@@ -90,7 +90,7 @@ def test_a_signal(added: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     values = added.title_words(citebed.open_index(mine), np.array([0, 1]))
     assert values == pytest.approx([np.log(2), np.log(3)])
     monkeypatch.setitem(SIGNALS, "title_words", "the words of its title (logarithm)")
-    monkeypatch.setitem(OF_RECORDS, "title_words", added.title_words)
+    monkeypatch.setitem(RECORD_SIGNALS, "title_words", added.title_words)
     ranker = json.loads(SHIPPED.read_bytes())
     for weight, order in ((0, ["a", "b"]), (100, ["b", "a"]), (-100, ["a", "b"])):
         ranker["levels"]["static"]["weights"]["title_words"] = weight

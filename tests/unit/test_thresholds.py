@@ -21,9 +21,8 @@ from citebed.drafts import parse_draft
 from citebed.drafts.citation_placeholders import skip_reason
 from citebed.drafts.document_matching import may_match
 from citebed.drafts.records import STUB, Entry
-from citebed.retrieval.ranking.features import Signals
 from citebed.retrieval.ranking.ranker import shipped_ranker
-from citebed.retrieval.recommend.abstention import Languages
+from citebed.retrieval.recommend.skipped_passages import CollectionLanguages
 from citebed.text.markers import cites_of
 from citebed.timeline.robustness.study import Robustness
 from citebed.timeline.scoring.comparison import episodes
@@ -63,23 +62,8 @@ def test_english_shows_in_more_than_a_tenth_of_the_documents(documents: int, for
         analyser=SimpleNamespace(words=lambda text: text.lower().split()),
         document_frequency=lambda word: documents if word == "we" else 0,
     )
-    assert Languages(collection, index).foreign(ENGLISH) == foreign
-
-
-@pytest.mark.parametrize(
-    ("documents", "fitting"), [(99, 0), (100, 1), (4999, 49), (5000, 50), (10_000, 50)]
-)
-def test_authors_are_looked_for_in_fifty_documents_or_one_of_a_hundred(
-    documents: int, fitting: int
-) -> None:
-    def authorship(_: object) -> Any:
-        return SimpleNamespace(sum_other_works=lambda among: np.full(documents, among.sum()))
-
-    records = SimpleNamespace(authorship=authorship)
-    index = SimpleNamespace(totals=SimpleNamespace(documents=documents), records=records)
-    signals: Any = SimpleNamespace(index=index, constants=shipped_ranker().constants)
-    found = Signals._peers(signals, np.arange(documents), np.arange(documents) / documents)
-    assert found == pytest.approx(np.log1p(fitting))
+    languages = CollectionLanguages(collection, index, shipped_ranker().constants)
+    assert languages.find_foreign(ENGLISH) == foreign
 
 
 def test_a_doi_of_more_than_sixty_titles_is_no_papers() -> None:

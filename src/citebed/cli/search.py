@@ -97,7 +97,7 @@ def index(
     else:
         from citebed.retrieval import encoders
         from citebed.retrieval.index.builder import IndexOptions
-        from citebed.retrieval.ranking.fitting import build_index
+        from citebed.retrieval.ranking.weight_fit import build_index
         from citebed.retrieval.vectors.static_model import choose_model
 
         wanted = options.encoder or options.neural
@@ -140,12 +140,12 @@ def search(
 
     Example: citebed search acm-cr/ --queries paragraphs --model bm25 --depth 1000 -o bm25.run
     """
-    from citebed.retrieval.execution.run_files import Asked, search_to_file
+    from citebed.retrieval.execution.run_files import SearchRequest, search_to_file
     from citebed.retrieval.execution.runner import RunOptions
     from citebed.retrieval.search.fields import fields_of
 
     how = RunOptions(options.depth, fields_of(fields), options.threads, options.as_is)
-    asked = Asked(
+    asked = SearchRequest(
         queries=queries, model=model, options=how, output=options.output,
         overwrite=options.overwrite, command=["citebed", *sys.argv[1:]],
     )  # fmt: skip
@@ -222,8 +222,8 @@ def find(
     Example: citebed find acm-cr/ croft 2001 --type inproceedings
     """
     from citebed.retrieval.library.library import Library
+    from citebed.retrieval.recommend.display import authors_of
     from citebed.retrieval.recommend.recommender import Recommender
-    from citebed.retrieval.recommend.wording import authors_of
 
     style, among = output.style, conditions.filter()
     library = Library(Recommender(*open_both(collection)))

@@ -7,9 +7,8 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 from citebed.drafts import Passage
-from citebed.retrieval.recommend import wording
-from citebed.retrieval.recommend.recommendation import Recommendation
-from citebed.retrieval.recommend.recommendations import Recommendations
+from citebed.retrieval.recommend import display
+from citebed.retrieval.recommend.recommendations import Recommendation, Recommendations
 from citebed.wording import count
 
 _NARROWEST, _WIDEST = 20, 200
@@ -21,7 +20,7 @@ def passage_lines(passage: Passage, found: list[Recommendation], *, alone: bool)
     """Yield the lines of a passage and its recommendations; ``alone`` leaves out its heading."""
     width = max(_NARROWEST, min(shutil.get_terminal_size().columns, _WIDEST))
     if not alone:
-        place = wording.place_of(passage)
+        place = display.format_place(passage)
         yield f"── {place}: {_shorten(passage.text, width - len(place) - 6)}"
     if not found:
         yield "nothing found"
@@ -31,15 +30,16 @@ def passage_lines(passage: Passage, found: list[Recommendation], *, alone: bool)
         return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=then)
 
     for each in found:
-        title = textwrap.wrap(_shorten(wording.title_of(each), _LONGEST), width - 4)
+        title = textwrap.wrap(_shorten(each.title or each.doc_id, _LONGEST), width - 4)
         first, *rest = title or [each.doc_id]
         yield f"{each.rank:>2}. {first}"
         yield from (indent + line for line in rest)
-        yield from wrap(_shorten(wording.about(each), _LONGEST))
-        yield f"{indent}cite as: {wording.key_of(each)}"
-        because = f"because of: {wording.because(each)}" if each.terms else ""
-        yield from wrap("  ".join(filter(None, (wording.sure(each), because))), then=indent * 2)
-        for label, text, by in wording.proofs(each, several=len(passage.sentences) > 1):
+        yield from wrap(_shorten(display.format_record(each), _LONGEST))
+        yield f"{indent}cite as: {display.format_key(each)}"
+        because = f"because of: {', '.join(each.terms)}" if each.terms else ""
+        parts = (display.format_confidence(each), because)
+        yield from wrap("  ".join(filter(None, parts)), then=indent * 2)
+        for label, text, by in display.evidence_lines(each, several=len(passage.sentences) > 1):
             yield f"{indent}{label}: {_shorten(text, width - len(label) - 7)}"
             if by:
                 yield from wrap(f"by {_shorten(by, _LONGEST)}", indent + "  ", indent * 2)
@@ -52,9 +52,9 @@ def editor_lines(found: Iterable[Recommendation]) -> Iterator[str]:
     The file of a text from standard input is ``-``.
     """
     for each in found:
-        who = ", ".join(filter(None, (wording.authors(each), str(each.year or ""))))
-        about = f"{_shorten(wording.title_of(each), _LONGEST)}{f' ({who})' if who else ''}"
-        key = f"cite {wording.key_of(each)}"
+        who = ", ".join(filter(None, (display.format_authors(each.authors), str(each.year or ""))))
+        about = f"{_shorten(each.title or each.doc_id, _LONGEST)}{f' ({who})' if who else ''}"
+        key = f"cite {display.format_key(each)}"
         because = f"; because of {', '.join(each.terms)}" if each.terms else ""
         place = f"{each.file or '-'}:{each.line}:{each.column}"
         yield f"{place}: {key}: {about}{because}"
@@ -65,21 +65,21 @@ def recommendation_page(found: Recommendations, title: str, command: str) -> str
     from markupsafe import Markup
 
     from citebed.report.page import render
-    from citebed.retrieval.recommend.answers_html import STYLE, anchor, answers_html
+    from citebed.retrieval.recommend.display import STYLE, anchor, format_html
 
     passages = [
-        (anchor(passage), wording.place_of(passage), count(len(answers), "paper"))
-        for passage, answers in found.answers
+        (anchor(passage), display.format_place(passage), count(len(answers), "paper"))
+        for passage, answers in found.by_passage
     ]
     sections = {
         **({"passages": "Passages"} if len(passages) > 1 else {}),
         "answers": "What to cite",
-        **({"notes": "Notes"} if found.told else {}),
+        **({"notes": "Notes"} if found.all_notes else {}),
     }
     return render(
         "recommendations.html.j2", sections, (), title=title, command=command, libraries=(),
-        more_style=STYLE, summary=found.summary, passages=passages, notes=found.told,
-        answers=Markup(answers_html(found.answers)),  # which escapes its texts
+        more_style=STYLE, summary=found.summary, passages=passages, notes=found.all_notes,
+        answers=Markup(format_html(found.by_passage)),  # which escapes its texts
     )  # fmt: skip
 
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from citebed.retrieval.index.builder import IndexOptions as IndexOptions
     from citebed.retrieval.index.index import Index as Index, open_index as open_index
     from citebed.retrieval.index.statistics import IndexReport as IndexReport
-    from citebed.retrieval.ranking.fitting import build_index as build_index
+    from citebed.retrieval.ranking.weight_fit import build_index as build_index
     from citebed.retrieval.pipeline import Pipeline as Pipeline, parse_pipeline as parse_pipeline
-    from citebed.retrieval.recommend.recommendation import Recommendation as Recommendation
+    from citebed.retrieval.recommend.recommendations import Recommendation as Recommendation
     from citebed.retrieval.recommend.recommendations import Recommendations as Recommendations
     from citebed.retrieval.recommend.recommender import Recommender as Recommender
     from citebed.retrieval.execution.runner import (

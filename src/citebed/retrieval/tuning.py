@@ -30,11 +30,18 @@ from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index import layout
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.pipeline import parse_pipeline
+from citebed.retrieval.ranking.citation_need import MIN_DOCUMENTS
+from citebed.retrieval.ranking.collection_weights import (
+    NDCG_DEPTH,
+    CollectionWeights,
+    apply_weights,
+    choose_weight,
+    ndcg,
+    read_weights,
+)
 from citebed.retrieval.ranking.features import SIGNALS
-from citebed.retrieval.ranking.fitted_weights import Fit, fit_of, fitted_level
-from citebed.retrieval.ranking.fitting import FEWEST, WEIGHTS
-from citebed.retrieval.ranking.gains import DEPTH, ndcg, nearest_good
 from citebed.retrieval.ranking.ranker import Level, shipped_ranker
+from citebed.retrieval.ranking.weight_fit import WEIGHTS
 from citebed.retrieval.search.queries import read_queries
 from citebed.runs.reader import read_qrels
 from citebed.text.identifiers import normalise_doi
@@ -211,10 +218,10 @@ def tune(
     opened = open_collection(collection)
     index = open_index(opened, verified=True)
     questions, sets = _questions(opened, list(drafts), list(queries), list(qrels))
-    found = Tuned(len(questions), len({each.asker for each in questions}), FEWEST)
-    if len(questions) < FEWEST:
+    found = Tuned(len(questions), len({each.asker for each in questions}), MIN_DOCUMENTS)
+    if len(questions) < MIN_DOCUMENTS:
         return found
-    known = fit_of(index) or Fit(0, len(index.ids), 1.0, "")
+    known = read_weights(index) or CollectionWeights(0, len(index.ids), 1.0, "")
     language = _language(questions)
     fames = (known.fame,) if index.citing is None else FAMES
     prior = _nearest(WEIGHTS, known.share(language)), _nearest(fames, known.fame)
@@ -277,8 +284,8 @@ def _nearest(tried: Sequence[float], weight: float) -> int:
 
 def both_chosen(gains: Reals, prior: tuple[int, int]) -> tuple[int, int]:
     """Return the positions of the best weight of vectors and of the best weight of citations."""
-    static = nearest_good(gains[:, prior[1]], prior[0])
-    return static, nearest_good(gains[static], prior[1])
+    static = choose_weight(gains[:, prior[1]], prior[0])
+    return static, choose_weight(gains[static], prior[1])
 
 
 def cross_validated(gains: Reals, questions: Sequence[Question], prior: tuple[int, int]) -> Reals:
@@ -327,12 +334,12 @@ def _gains(
         runner.query(each.text, exclude=each.exclude, before=each.before, paper=each.paper)
         for each in questions
     ]
-    level = shipped_ranker().level("encoder" in runner.ranks.models)
+    level = shipped_ranker().level("encoder" in runner.ranker.models)
     pairs = [(share, fame) for share in WEIGHTS for fame in fames]
     weights = np.stack([_only_words(), *(_weights(level, *pair) for pair in pairs)])
     gains = np.zeros((len(weights), len(questions)))
     progress.step("asking", len(questions))
-    for place, features in enumerate(runner.features(queries, DEPTH)):
+    for place, features in enumerate(runner.compute_signals(queries, NDCG_DEPTH)):
         named = questions[place].relevant.items()
         relevant = {index.ids.find(name): grade for name, grade in named}
         gains[:, place] = ndcg(features, weights, relevant)
@@ -341,7 +348,7 @@ def _gains(
 
 
 def _weights(level: Level, share: float, fame: float) -> Reals:
-    return fitted_level(level, Fit(1, 1, share, "", fame=fame)).weights
+    return apply_weights(level, CollectionWeights(1, 1, share, "", fame=fame)).weights
 
 
 def _only_words() -> Reals:

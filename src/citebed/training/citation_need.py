@@ -22,8 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.retrieval.index.index import Index
-from citebed.retrieval.ranking.citation_need import background, clues_of
-from citebed.retrieval.ranking.ranker import CLUES, Asking, Level, Ranker
+from citebed.retrieval.ranking.citation_need import compute_features, measure_background
+from citebed.retrieval.ranking.ranker import (
+    NEED_FEATURES,
+    CitationNeedModel,
+    Level,
+    Ranker,
+)
 from citebed.retrieval.vectors.vectors import Embedder, Vectors
 
 Reals = NDArray[np.float64]
@@ -60,25 +65,27 @@ def written_texts() -> list[WrittenText]:
         return [WrittenText(*row) for row in rows]
 
 
-def train_citation_need(sources: Sequence[Source], ranker: Ranker, model: Embedder) -> Asking:
+def train_citation_need(
+    sources: Sequence[Source], ranker: Ranker, model: Embedder
+) -> CitationNeedModel:
     """Train on collections; ``ranker`` and ``model`` rank the documents."""
     texts = {kind: [t.text for t in written_texts() if t.kind == kind] for kind in _KINDS}
     vectors = {kind: model.queries(own) for kind, own in texts.items()}
     cited = [model.queries(source.sentences) for source in sources]
     groups = [*cited, vectors["asks"]], [vectors["boilerplate"]]
     kind, constant = _fit_kind(*groups)
-    blank = Asking(np.zeros(len(CLUES)), 0.0, kind, constant, 0.0)
-    ranker = replace(ranker, asking=blank)
+    blank = CitationNeedModel(np.zeros(len(NEED_FEATURES)), 0.0, kind, constant, 0.0)
+    ranker = replace(ranker, citation_need=blank)
     tables, labels, weights = [], [], []
     for source, own in zip(sources, cited, strict=True):
-        behind = background(source.index, ranker, model, source.level)
+        behind = measure_background(source.index, ranker, model, source.level)
         for sentences, rows, needs_citation, weight in (
             (source.sentences, own, True, 1.0),
             (texts["everyday"], vectors["everyday"], False, 0.5),
             (texts["boilerplate"], vectors["boilerplate"], False, 0.5),
         ):
-            clues = clues_of(source.index, ranker, model, source.level, sentences)
-            table = behind.measured(clues)
+            clues = compute_features(source.index, ranker, model, source.level, sentences)
+            table = behind.standardise(clues)
             table[:, -1] = _predict_kinds(groups, rows, kind, constant)
             tables.append(table)
             labels.append(np.full(len(table), needs_citation))
@@ -89,7 +96,7 @@ def train_citation_need(sources: Sequence[Source], ranker: Ranker, model: Embedd
     inputs = np.column_stack([x / spread, np.ones(len(x))])
     fitted = logistic(inputs, y, np.concatenate(weights), _PENALTY)
     need = replace(blank, weights=fitted[:-1] / spread, constant=float(fitted[-1]))
-    minimum = float(np.quantile(need.probabilities(x[y]), _SILENT_SHARE))
+    minimum = float(np.quantile(need.predict(x[y]), _SILENT_SHARE))
     return replace(need, min_probability=minimum)
 
 

@@ -29,11 +29,17 @@ from citebed.files.output_files import write_file
 from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.pipeline import CALIBRATION_DEPTH, parse_pipeline
-from citebed.retrieval.query import Features, Query
+from citebed.retrieval.query import Candidates, Query
+from citebed.retrieval.ranking.collection_weights import WORD_SIGNALS
 from citebed.retrieval.ranking.features import SIGNALS
-from citebed.retrieval.ranking.fitted_weights import OF_WORDS
-from citebed.retrieval.ranking.fitting import static_of
-from citebed.retrieval.ranking.ranker import LEVELS, Level, inputs, ranker_json, shipped_ranker
+from citebed.retrieval.ranking.ranker import (
+    LEVELS,
+    Level,
+    calibration_inputs,
+    ranker_json,
+    shipped_ranker,
+)
+from citebed.retrieval.ranking.weight_fit import load_static_model
 from citebed.training.citation_need import Source, logistic, train_citation_need
 from citebed.training.measures import recall_and_ndcg
 from citebed.training.settings import Report
@@ -63,7 +69,7 @@ class Example(NamedTuple):
     """
 
     paper: str
-    features: Features
+    features: Candidates
     is_cited: NDArray[np.bool_]
     cited: int
     is_new: bool
@@ -125,9 +131,9 @@ def train_ranker(
         values[name] = measure_level(queries.examples("test"), levels[name])
         shown = ", ".join(f"{m} {v:.3f}" for m, v in values[name]["learned"].items())
         report(f"level {name}, unseen papers: {shown}")
-    shipped, model = shipped_ranker(), static_of(index)
-    need = shipped.asking  # trained on two fields, for citebed's own word vectors
-    if not shipped.knows({"static": model}):
+    shipped, model = shipped_ranker(), load_static_model(index)
+    need = shipped.citation_need  # trained on two fields, for citebed's own word vectors
+    if not shipped.is_calibrated_for({"static": model}):
         level = levels["static"]
         texts = [example.text for example in first if _first_documents(level, example)[1].any()]
         need = train_citation_need([Source(index, level, texts)], shipped, model)
@@ -219,13 +225,14 @@ class TrainingQueries:
         return queries
 
     def _retrieve(self, queries: Sequence[tuple[Query, frozenset[int]]]) -> list[Example]:
-        signals = self.runner.ranks.signals
-        vectors = signals.embedded([query for query, _ in queries])
+        signals = self.runner.ranker.signals
+        vectors = signals.embed([query for query, _ in queries])
         terms = [query.terms for query, _ in queries]
         first = self.runner.searcher.search_all(terms, 10 * _DEPTH)
         examples = []
         for (query, relevant), hits, rows in zip(queries, first, vectors, strict=True):
-            features = signals.features(query, hits, rows, _DEPTH)._replace(shares=None)
+            features = signals.compute(query, hits, rows, _DEPTH)
+            features = replace(features, term_scores=None, vectors={})
             is_cited = np.isin(features.docs, list(relevant))
             papers = [self.citing.papers[list(self.citing.of(doc))] for doc in relevant]
             is_new = not any(self.parts[p] == "training" for own in papers for p in own.tolist())
@@ -243,7 +250,7 @@ def fit_level(examples: Sequence[Example], words: float = 1.0, citing: float = 1
     weights = _fit_listwise(new, np.flatnonzero(~_IS_CITATION), np.zeros(len(SIGNALS)))
     weights = _fit_listwise(examples, np.flatnonzero(_IS_CITATION), weights)
     weights[_IS_CITATION] *= citing
-    weights[[name in OF_WORDS for name in SIGNALS]] *= words
+    weights[[name in WORD_SIGNALS for name in SIGNALS]] *= words
     return calibrate(Level(weights, np.zeros(0), 0.0), examples)
 
 
@@ -253,7 +260,7 @@ def _fit_listwise(examples: Sequence[Example], columns: NDArray[np.int64], fixed
     from scipy.optimize import minimize
 
     rows = [
-        (e.features.values[:, columns], e.features.values @ fixed, e.is_cited)
+        (e.features.signals[:, columns], e.features.signals @ fixed, e.is_cited)
         for e in examples
         if e.is_cited.any()
     ]
@@ -295,9 +302,9 @@ def calibrate(level: Level, examples: Iterable[Example]) -> Level:
     examples = list(examples)
     uncited = []
     for example in examples:
-        values = example.features.values.copy()
-        values[:, _IS_CITATION] = 0
-        uncited.append(example._replace(features=example.features._replace(values=values)))
+        columns = example.features.signals.copy()
+        columns[:, _IS_CITATION] = 0
+        uncited.append(example._replace(features=replace(example.features, signals=columns)))
     first = [_first_documents(level, example) for example in (*examples, *uncited)]
     x, y = np.concatenate([x for x, _ in first]), np.concatenate([y for _, y in first])
     spread = x.std(axis=0)
@@ -305,15 +312,15 @@ def calibrate(level: Level, examples: Iterable[Example]) -> Level:
     # The constant is the first of the inputs, and the last column of the regression.
     fitted = logistic((x / spread)[:, ::-1], y, np.ones(len(y)), 1e-6)[::-1] / spread
     level = replace(level, probability=np.asarray(fitted, np.float64))
-    best = [float(level.probabilities_of(x).max(initial=0.0)) for x, _ in first]
+    best = [float(level.calibrate(x).max(initial=0.0)) for x, _ in first]
     return replace(level, min_probability=float(np.quantile(best, 0.05)))
 
 
 def _first_documents(level: Level, example: Example) -> tuple[Reals, NDArray[np.bool_]]:
     """Return the inputs of the probability for the first documents, and which are cited."""
-    scores = level.scores(example.features)
+    scores = level.score(example.features)
     order = np.argsort(-scores, kind="stable")[:CALIBRATION_DEPTH]
-    return inputs(example.features.only(order), scores[order]), example.is_cited[order]
+    return calibration_inputs(example.features.take(order), scores[order]), example.is_cited[order]
 
 
 # --- evaluation -----------------------------------------------------------------------------
@@ -324,11 +331,11 @@ def measure_level(examples: Sequence[Example], level: Level) -> dict[str, Any]:
     bm25 = np.eye(len(SIGNALS))[list(SIGNALS).index("bm25")]
     rows: dict[str, Mapping[str, float]] = {}
     for name, weights in (("bm25", bm25), ("learned", level.weights)):
-        values = [measure_example(e, e.features.values @ weights) for e in examples]
+        values = [measure_example(e, e.features.signals @ weights) for e in examples]
         recall, gain = np.array(values).mean(axis=0).tolist()
         rows[name] = {"R@10": round(recall, 4), "nDCG@10": round(gain, 4)}
     first = [_first_documents(level, example) for example in examples]
-    probabilities = np.concatenate([level.probabilities_of(x) for x, _ in first])
+    probabilities = np.concatenate([level.calibrate(x) for x, _ in first])
     is_cited = np.concatenate([y for _, y in first])
     reliability = _measure_reliability(probabilities, is_cited)
     return {"questions": len(examples), **rows, "probabilities": reliability}

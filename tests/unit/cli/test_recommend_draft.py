@@ -16,7 +16,6 @@ from tests.office import csl_citation, field, marked, opendocument_file, paragra
 from tests.shared import Once
 
 import citebed
-from citebed.retrieval.recommend.abstention import _OF_FEW_DOCUMENTS
 
 pybtex_database = pytest.importorskip("pybtex.database")
 
@@ -142,7 +141,7 @@ def test_the_forms_that_people_write(name: str, run: Run, tmp_path: Path) -> Non
 def test_what_is_left_out_is_named_by_the_author_s_own_key(run: Run, tmp_path: Path) -> None:
     (tmp_path / "paper.tex").write_text(PAPER.replace(r"\cite{}", r"\cite{Roe16}"))
     _, _, err = run("recommend", "c", "paper.tex")
-    assert err.endswith("left out 2 that the text cites already or is itself: Roe16, elm-mine\n")
+    assert err.endswith("left out 2 papers (already cited, or the draft itself): Roe16, elm-mine\n")
 
 
 def test_the_answer_to_a_person(run: Run) -> None:
@@ -158,9 +157,10 @@ def test_the_answer_to_a_person(run: Run) -> None:
     assert err.splitlines() == [
         "note: line 6: \\cite{} has no key yet",
         "note: parts/sea.tex:3: \\citep{} has no key yet",
-        "note: no answer for 1 caption (line 10)",
-        f"note: {_OF_FEW_DOCUMENTS}",
-        "left out 1 that the text cites already or is itself: elm-mine",
+        "note: skipped 1 caption (line 10)",
+        "note: no probabilities: this collection is too small for the calibration (it needs about "
+        "1,100 papers)",
+        "left out 1 paper (already cited, or the draft itself): elm-mine",
     ]
 
 
@@ -301,7 +301,7 @@ def test_a_key_that_the_draft_has_for_something_else(
         "10.5072/2": "ai2018unbiased-2",
         "10.5072/3": "ai2018unbiased-3",
     }
-    assert [note for note in found.notes if "ai2018unbiased is another paper's" in note]
+    assert [note for note in found.notes if "uses ai2018unbiased for another paper" in note]
 
 
 TALKS = "".join(
@@ -362,11 +362,11 @@ def test_what_wants_a_citation_is_answered_first(talks: citebed.Workbench, tmp_p
 def test_a_draft_s_answers_begin_with_a_summary(run: Run) -> None:
     out = run("recommend", "c", "paper.tex")[1]
     assert out.splitlines()[0] == (
-        "5 passages, 4 answered with 4 papers, 1 of them in your .bib; "
-        "first, 2 sentences where a citation is to come; 1 without an answer"
+        "5 passages, 4 with 4 papers, 1 of them in your .bib; "
+        "first, 2 sentences with a citation placeholder; 1 without recommendations"
     )
     assert out.splitlines()[2].startswith(
-        "── Introduction · line 5 · a citation is to come: Elms grow in the city"
+        "── Introduction · line 5 · citation placeholder: Elms grow in the city"
     )
     assert not run("recommend", "c", "Whales have songs.")[1].startswith("1 passage")
 
@@ -374,14 +374,14 @@ def test_a_draft_s_answers_begin_with_a_summary(run: Run) -> None:
 def test_a_page_of_answers(run: Run, tmp_path: Path) -> None:
     code, out, err = run("recommend", "c", "paper.tex", "--html", "answers.html")
     assert code == 0
-    assert out.startswith("answers.html: 5 passages, 4 answered with 4 papers")
-    assert "note: no answer for 1 caption (line 10)" in err
+    assert out.startswith("answers.html: 5 passages, 4 with 4 papers")
+    assert "note: skipped 1 caption (line 10)" in err
     page: Any = lxml_html.fromstring((tmp_path / "answers.html").read_text("utf-8"))
     assert page.findtext(".//h1/bdi") == "What paper.tex should cite"
     heads = [head.text_content() for head in page.iter("h3")]
     rows = answers(run, "paper.tex")
     assert len(heads) == len({row["passage"] for row in rows}) == 4
-    assert heads[0] == "Introduction · line 5 · a citation is to come"
+    assert heads[0] == "Introduction · line 5 · citation placeholder"
     items = page.xpath("//div[@class='citebed-answers']//li")
     assert [item.find(".//p[@class='title']").text_content() for item in items] == [
         row["title"] for row in rows
@@ -487,7 +487,7 @@ def test_drafts_that_ask_for_nothing_get_no_answer(run: Run, tmp_path: Path) -> 
         (tmp_path / name).write_text(text)
         code, out, err = run("recommend", "c", name, "--json")
         assert (code, json.loads(out)) == (0, []), name
-        assert re.search(r"^note: no answer for \d ", err, re.MULTILINE), name
+        assert re.search(r"^note: skipped \d ", err, re.MULTILINE), name
         for form in ("text", "lines", "bibtex"):
             assert run("recommend", "c", name, "--format", form)[:2] == (0, ""), name
 
@@ -521,7 +521,7 @@ def test_what_is_typed_is_meant(run: Run) -> None:
 def test_what_asks_for_nothing_gets_no_answer(run: Run, text: str) -> None:
     code, out, err = run("recommend", "c", text, "--json")
     assert (code, out) == (0, "[]\n")
-    assert "no answer for 1" in err
+    assert "skipped 1" in err
 
 
 def test_words_that_hold_a_sentence_together_are_no_reason(run: Run) -> None:

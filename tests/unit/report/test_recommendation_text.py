@@ -8,8 +8,8 @@ import pytest
 
 from citebed.drafts import Passage
 from citebed.report.recommendations import passage_lines
-from citebed.retrieval.recommend.recommendation import Recommendation
-from citebed.retrieval.recommend.wording import chance_in_words, sure
+from citebed.retrieval.recommend.display import format_confidence, format_probability
+from citebed.retrieval.recommend.recommendations import Recommendation
 
 LONG = "a" * 1_000_000
 
@@ -28,23 +28,22 @@ def test_what_is_very_long_is_shown_in_part(
 
 
 def test_a_greater_chance_never_sounds_smaller() -> None:
-    told = [chance_in_words(thousandth / 1000) for thousandth in range(1001)]
-    assert told[0] == told[14] == "hardly any are right"
-    assert told[15] == told[74] == "fewer than 1 in 10 are right"
+    told = [format_probability(thousandth / 1000) for thousandth in range(1001)]
+    assert told[0] == told[14] == "unlikely"
+    assert told[15] == told[74] == "less than 10 % likely"
     assert (told[75], told[149], told[420]) == (
-        "about 1 in 10 are right", "about 1 in 10 are right", "about 4 in 10 are right",
+        "about 10 % likely", "about 10 % likely", "about 40 % likely",
     )  # fmt: skip
-    assert told[1000] == "about 9 in 10 are right"
+    assert told[1000] == "about 90 % likely"
     shares = [int(words[1]) for words in map(str.split, told[75:])]
     assert shares == sorted(shares)
-    assert {words.split()[-3] for words in told[75:]} == {"10"}  # one way to say them all
 
 
 def test_how_sure_is_said_by_chance_strength_or_score() -> None:
     one = Recommendation(1, "d", 13.38, "T", (), 2010, "", "", (), "")
-    assert sure(replace(one, probability=0.42, strength="")) == "about 4 in 10 are right"
-    assert sure(replace(one, strength="weak")) == "weak match"
-    assert sure(one) == "13.38"
+    assert format_confidence(replace(one, probability=0.42, strength="")) == "about 40 % likely"
+    assert format_confidence(replace(one, strength="weak")) == "weak match"
+    assert format_confidence(one) == "13.38"
 
 
 @pytest.mark.parametrize(("columns", "lines"), [("80", 3), ("120", 2), ("200", 1), ("300", 1)])

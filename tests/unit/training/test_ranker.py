@@ -13,9 +13,10 @@ from tests.unit.retrieval.index.making import build, write_collection
 import citebed
 from citebed.cli.app import main
 from citebed.errors import CitebedError
-from citebed.retrieval.query import Features
+from citebed.retrieval.feedback.base import TermWeights
+from citebed.retrieval.query import Candidates, Query
 from citebed.retrieval.ranking.features import RAW, SIGNALS
-from citebed.retrieval.ranking.ranker import INPUTS, Level, read_ranker
+from citebed.retrieval.ranking.ranker import INPUTS, Level, calibration_inputs, read_ranker
 from citebed.training.ranker import (
     Example,
     RankerSettings,
@@ -35,6 +36,7 @@ ONES = np.ones(len(NAMES))
 def examples(weights: np.ndarray, count: int = 400) -> list[Example]:
     """Questions of which the cited document was drawn as the weights say."""
     rng = np.random.default_rng(3)
+    query = Query("", TermWeights(np.zeros(0, np.int64), *np.zeros((3, 0))))
     found = []
     for _ in range(count):
         values = np.zeros((12, len(NAMES)))
@@ -43,7 +45,8 @@ def examples(weights: np.ndarray, count: int = 400) -> list[Example]:
         right = np.arange(12) == rng.choice(12, p=chances / chances.sum())
         raw = np.zeros((12, len(RAW)))
         raw[:, 1] = values[:, 2]
-        found.append(Example("p", Features(np.arange(12), values, raw), right, 1, True))
+        candidates = Candidates(query, np.arange(12), np.zeros(12), values, raw)
+        found.append(Example("p", candidates, right, 1, True))
     return found
 
 
@@ -62,7 +65,8 @@ def test_weights_that_made_the_data_are_found() -> None:
 
 def test_the_slope_of_the_loss_is_its_slope() -> None:
     rows = [
-        (e.features.values[:, :3], e.features.values[:, 2], e.is_cited) for e in examples(ONES, 20)
+        (e.features.signals[:, :3], e.features.signals[:, 2], e.is_cited)
+        for e in examples(ONES, 20)
     ]
     weights = np.array([0.5, -1.0, 2.0])
     by_steps = approx_fprime(weights, lambda w: _listwise_loss(w, rows)[0])
@@ -86,9 +90,9 @@ def test_chances_come_true() -> None:
     level = calibrate(Level(truth, np.zeros(0), 0.0), data)
     said, came = [], []
     for each in data:
-        order = np.argsort(-level.scores(each.features))[:10]
-        best = each.features.only(order)
-        said += level.probabilities(best, level.scores(best)).tolist()
+        order = np.argsort(-level.score(each.features))[:10]
+        best = each.features.take(order)
+        said += level.calibrate(calibration_inputs(best, level.score(best))).tolist()
         came += each.is_cited[order].tolist()
     for low, high in ((0.0, 0.08), (0.08, 0.2), (0.2, 0.6)):
         those = (np.array(said) >= low) & (np.array(said) < high)
@@ -99,7 +103,8 @@ def test_chances_come_true() -> None:
 
 def test_figures_by_hand() -> None:
     right = np.array([False, True, False, True])
-    weighed = Features(np.arange(4), np.zeros((4, len(NAMES))), np.zeros((4, len(RAW))))
+    (example,) = examples(ONES, 1)
+    weighed = example.features.take(range(4))
     recall, gain = measure_example(Example("p", weighed, right, 3, False), np.array([4.0, 3, 2, 1]))
     assert recall == pytest.approx(2 / 3)
     ideal = 1 + 1 / np.log2(3) + 1 / 2

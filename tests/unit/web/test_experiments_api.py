@@ -20,7 +20,7 @@ from tests.unit.web.workbench import files, workbench
 import citebed
 from citebed.experiments import evaluations
 from citebed.experiments.choices import list_measures, list_models
-from citebed.retrieval.execution.run_files import Asked, search_to_file
+from citebed.retrieval.execution.run_files import SearchRequest, search_to_file
 from citebed.retrieval.execution.runner import RunOptions
 from citebed.retrieval.pipeline import parse_pipeline
 
@@ -34,7 +34,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("experiments") / "demo"
     citebed.demo(folder).index(quiet=True)
     for model in ("bm25", "kl"):
-        asked = Asked(queries="paragraphs", model=model, options=RunOptions(depth=50))
+        asked = SearchRequest(queries="paragraphs", model=model, options=RunOptions(depth=50))
         search_to_file(folder, asked)
     judged = (folder / "qrels" / "paragraphs.qrels").read_text().splitlines(keepends=True)
     (folder / "qrels" / "less.qrels").write_text("".join(judged[::2]))

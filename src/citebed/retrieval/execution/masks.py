@@ -1,4 +1,4 @@
-"""Masks: which documents of an index may be found, by number, as of a date and as filters say."""
+"""Masks over the documents of an index: which were published in time, and which pass a filter."""
 
 from __future__ import annotations
 
@@ -6,134 +6,121 @@ from functools import cached_property
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from citebed.collection import Collection
 from citebed.collection.filters import Filter, resolve_names
 from citebed.errors import CitebedError
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.memory import LruCache
+from citebed.retrieval.query import Docs, Mask
 
-Mask = NDArray[np.bool_]
-_FEW = 16
-"""Dates and filters whose documents are remembered: queries of one come together."""
+_CACHED = 16
+"""Masks to keep: queries with the same date or filter come together."""
+_FEW_NAMES = 1000
+_SUGGESTIONS, _COMPARED = 3, 5000
 
 
-class Dates:
-    """When the documents of an index appeared: which of them a text of some date could know.
-
-    ``known`` are their dates where these are known already, in the order of the index.
-    """
+class DocumentMasks:
+    """Masks over the documents of an index; ``dates`` are theirs, if they are already known."""
 
     def __init__(
-        self, collection: Collection, index: Index, known: pl.DataFrame | None = None
+        self, collection: Collection, index: Index, dates: pl.DataFrame | None = None
     ) -> None:
-        self._collection, self._index, self._known = collection, index, known
-        self._kept: LruCache[str, Mask] = LruCache(_FEW)
+        self._collection, self._index, self._known_dates = collection, index, dates
+        self._cache: LruCache[str | Filter, Mask] = LruCache(_CACHED)
 
     @cached_property
-    def _table(self) -> pl.DataFrame:
-        if self._known is not None:
-            return self._known
+    def present(self) -> Mask | None:
+        """Which documents of the index are still in the collection; ``None`` for all."""
+        if self._index.is_current():
+            return None
+        ids = self._collection.scan_documents().select("doc_id").collect()["doc_id"]
+        present = np.asarray(self._index.ids.series().is_in(ids.implode()), bool)
+        return None if present.all() else present
+
+    def not_later(self, before: str | None) -> Mask | None:
+        """Return which documents are not later than a date; ``None`` without a date.
+
+        A document without a date is not later, nor is one with only the date's year.
+        """
+        from citebed.runs.times import is_later
+
+        def compute() -> Mask:
+            later = self._dates.select(is_later(pl.col("date"), pl.lit(before)).fill_null(False))
+            return ~np.array(later.to_series(), bool)
+
+        return None if before is None else self._cache.get(before, compute)
+
+    @cached_property
+    def _dates(self) -> pl.DataFrame:
+        if self._known_dates is not None:
+            return self._known_dates
         date = pl.coalesce(pl.col("date"), pl.col("year").cast(pl.String))
         known = self._collection.scan_documents().select("doc_id", date.alias("date")).collect()
         ids = pl.DataFrame({"doc_id": self._index.ids.series()})
         return ids.join(known, on="doc_id", how="left", maintain_order="left")
 
-    def allowed(self, before: str | None) -> Mask | None:
-        """Which documents are not later than a date, by number; ``None`` where there is no date.
+    def matching(self, wanted: Filter | None) -> Mask | None:
+        """Return which documents pass a filter; ``None`` without a filter."""
+        if not wanted:
+            return None
 
-        A document without a date, or dated no finer than the date's year, is not later.
-        """
-        return None if before is None else self._kept.get(before, lambda: self._until(before))
+        def compute() -> Mask:
+            resolved = resolve_filter(self._collection, wanted)
+            rows = self._collection.scan_documents().filter(resolved.expression)
+            mask = np.zeros(len(self._index.ids), bool)
+            mask[find_numbers(self._index, rows.select("doc_id").collect()["doc_id"])] = True
+            return mask
 
-    def _until(self, before: str) -> Mask:
-        from citebed.runs.times import is_later
-
-        later = self._table.select(is_later(pl.col("date"), pl.lit(before)).fill_null(False))
-        return ~np.array(later.to_series(), bool)
-
-
-class Filters:
-    """The documents of an index that filters let through."""
-
-    def __init__(self, collection: Collection, index: Index) -> None:
-        self._collection, self._index = collection, index
-        self._kept: LruCache[Filter, Mask] = LruCache(_FEW)
-
-    def allowed(self, among: Filter | None) -> Mask | None:
-        """Which documents a filter lets through, by number; ``None`` where all may be found."""
-        return self._kept.get(among, lambda: self._of(among)) if among else None
-
-    def _of(self, among: Filter) -> Mask:
-        meant = checked_names(self._collection, among)
-        found = self._collection.scan_documents().filter(meant.expression)
-        numbers = numbers_of(self._index, found.select("doc_id").collect()["doc_id"])
-        mask = np.zeros(len(self._index.ids), bool)
-        mask[numbers] = True
-        return mask
+        return self._cache.get(wanted, compute)
 
 
-_SHOWN, _MOST = 3, 5000
-"""So many names are suggested, of so many that are looked at."""
+def resolve_filter(collection: Collection, wanted: Filter) -> Filter:
+    """Return a filter with the full names of its venues and authors.
 
-
-def checked_names(collection: Collection, among: Filter) -> Filter:
-    """The filter with the names that are meant; raises if it names a venue, a type or an author
-    that no document has, and the message says which it has that are like it."""
-    documents = collection.scan_documents()
-    known = {"venue": _NONE, "type": _NONE, "author": _NONE}
-    for kind, wanted in _named(among):
-        if wanted:
+    Raise an error with similar names if no document has a venue, a type or an author.
+    """
+    named = (("venue", wanted.venues), ("type", wanted.types), ("author", wanted.authors))
+    known = dict.fromkeys((kind for kind, _ in named), pl.Series("name", [], pl.String))
+    for kind, names in named:
+        if names:
             name = pl.col("authors").explode() if kind == "author" else pl.col(kind)
-            known[kind] = documents.select(name=name).drop_nulls().collect().to_series()
-    meant = among.resolve(known["venue"], known["author"])
-    for kind, wanted in _named(among):
-        same = known[kind].str.strip_chars().str.to_lowercase()
-        for each in wanted:
-            names = [each.lower()] if kind == "type" else resolve_names([each], known[kind])
-            if not any(name.strip() in same for name in names):
-                likely = known[kind].value_counts(sort=True)[known[kind].name]
-                raise CitebedError(_unknown(kind, each, likely))
-    return meant
+            rows = collection.scan_documents().select(name=name).drop_nulls()
+            known[kind] = rows.collect().to_series()
+    resolved = wanted.resolve(known["venue"], known["author"])
+    for kind, names in named:
+        folded = known[kind].str.strip_chars().str.to_lowercase()
+        for name in names:
+            meant = [name.lower()] if kind == "type" else resolve_names([name], known[kind])
+            if not any(each.strip() in folded for each in meant):
+                similar = _similar_names(name, known[kind].value_counts(sort=True)["name"])
+                hint = f" Did you mean {' or '.join(map(repr, similar))}?" if similar else ""
+                raise CitebedError(f"no document has the {kind} '{name}'.{hint}")
+    return resolved
 
 
-_NONE = pl.Series("name", [], pl.String)
+def _similar_names(name: str, known: pl.Series) -> list[str]:
+    """Return some of the known names (most frequent first) that contain or resemble a name."""
+    from difflib import get_close_matches  # slow to load
+
+    folded, wanted = known.str.to_lowercase(), name.strip().lower()
+    containing = known.filter(folded.str.contains(wanted, literal=True)).head(_SUGGESTIONS)
+    if len(containing):
+        return containing.to_list()
+    likely = known.filter(folded.str.starts_with(wanted[:1])).head(_COMPARED).to_list()
+    return get_close_matches(name, likely, _SUGGESTIONS)
 
 
-def _named(among: Filter) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    return (("venue", among.venues), ("type", among.types), ("author", among.authors))
+def find_numbers(index: Index, ids: pl.Series) -> Docs:
+    """Return the numbers of documents by id, without those that are not in the index."""
+    if len(ids) < _FEW_NAMES:
+        numbers = np.array([index.ids.find(name) for name in ids], np.int64)
+        return numbers[numbers >= 0]
+    return np.flatnonzero(index.ids.series().is_in(ids.implode()).to_numpy())
 
 
-def _unknown(kind: str, name: str, known: pl.Series) -> str:
-    """What is said of a name that no document has; ``known`` are those that some have, most
-    frequent first."""
-    from difflib import get_close_matches  # slow to load, and few ask
-
-    lower = known.str.to_lowercase()
-    has_it = known.filter(lower.str.contains(name.strip().lower(), literal=True)).head(_SHOWN)
-    nearest = has_it.to_list()
-    if not nearest:
-        begins = known.filter(lower.str.starts_with(name.strip().lower()[:1]))
-        found = get_close_matches(name, begins.head(_MOST).to_list(), _SHOWN)
-        nearest = list(found)
-    hint = f" Did you mean {' or '.join(repr(each) for each in nearest)}?" if nearest else ""
-    return f"no document has the {kind} '{name}'.{hint}"
-
-
-def numbers_of(index: Index, names: pl.Series) -> NDArray[np.int64]:
-    """The numbers of documents by id; those that are not in the index have none."""
-    if len(names) < _A_FEW:
-        found = np.array([index.ids.find(name) for name in names], np.int64)
-        return found[found >= 0]
-    return np.flatnonzero(index.ids.series().is_in(names.implode()).to_numpy())
-
-
-_A_FEW = 1000
-
-
-def both(left: Mask | None, right: Mask | None) -> Mask | None:
-    """The documents that both masks let through."""
+def combine_masks(left: Mask | None, right: Mask | None) -> Mask | None:
+    """Return the documents in both masks; ``None`` stands for all."""
     if left is None or right is None:
         return right if left is None else left
     return left & right

@@ -1,19 +1,24 @@
-"""A query set searched and written as a run, with the file that says how it was made."""
+"""Run files: search a query set, and write the run with a record of how it was made."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Collection as Sized
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from citebed._version import __version__
 from citebed.collection import Collection, open_collection
 from citebed.collection.progress import SILENT, Progress
 from citebed.errors import CitebedError
+from citebed.files.input_files import hash_file
 from citebed.files.output_files import check_not_link
-from citebed.retrieval.execution.run_facts import Searchable, index_facts, run_facts
 from citebed.retrieval.execution.runner import RunOptions, run_queries
 from citebed.retrieval.index.index import Index, open_index
+from citebed.retrieval.index.layout import DESCRIPTION
 from citebed.retrieval.pipeline import Pipeline, parse_pipeline
 from citebed.retrieval.search.queries import query_facts, read_queries
 from citebed.runs.writer import check_ids, write_run
@@ -25,12 +30,16 @@ if TYPE_CHECKING:
     from citebed.runs.tables import Run
 
 RUNS = "runs"
+_PACKAGES = ("numpy", "polars", "numba", "PyStemmer", "onnxruntime", "tokenizers", "torch")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """A search of a whole query set; ``output`` is the run's file, among the collection's unless it
-    is given, and ``command`` what was typed for it."""
+class SearchRequest:
+    """A query set to search with a model.
+
+    ``output`` is the run file (default: in the collection's ``runs`` folder); ``command`` is the
+    command line to record.
+    """
 
     queries: str
     model: str = "bm25"
@@ -41,8 +50,8 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Searched:
-    """A run that was written: its files, and what there is to say of it."""
+class SearchReport:
+    """A run that was written: its files, and what to tell the user."""
 
     run: Run
     files: tuple[Path, ...]
@@ -50,87 +59,126 @@ class Searched:
     notes: tuple[str, ...]
 
 
-class Searching(Searchable, Protocol):
-    """What is searched with queries: an index, or those of many shards."""
-
-    def run(
-        self, table: pl.DataFrame, pipeline: Pipeline, options: RunOptions, progress: Progress
-    ) -> Run:
-        """Search for every query."""
-
-    def is_current(self) -> bool:
-        """Whether the collection is as it was indexed."""
-
-
-@dataclass(frozen=True)
-class OneIndex:
-    """The index of a collection."""
-
-    collection: Collection
-    index: Index
+class SearchTarget(Protocol):
+    """What can be searched: an index, or those of many shards."""
 
     @property
-    def fields(self) -> Sequence[str]:
-        """The fields that it has."""
-        return self.index.fields
+    def fields(self) -> Sized[str]:
+        """The indexed fields."""
 
     @property
     def analyser(self) -> str:
-        """How its texts become terms."""
-        return self.index.description.analyser
+        """The analyser of the texts."""
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What tells it from any other."""
-        return index_facts(self.index)
-
-    def is_current(self) -> bool:
-        """Whether the collection is as it was indexed."""
-        return self.index.is_current()
+        """What identifies the index in a run's record."""
 
     def run(
         self, table: pl.DataFrame, pipeline: Pipeline, options: RunOptions, progress: Progress
     ) -> Run:
         """Search for every query."""
-        return run_queries(self.collection, self.index, table, pipeline, options, progress)
+
+    def is_current(self) -> bool:
+        """Return True if the collection has not changed since it was indexed."""
+
+
+class SingleIndex:
+    """The one index of a collection."""
+
+    def __init__(self, collection: Collection, index: Index) -> None:
+        self._collection, self._index = collection, index
+        self.fields, self.analyser = index.fields, index.description.analyser
+        self.is_current = index.is_current
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The number of documents, and hashes of the index and of the collection's tables."""
+        return {
+            "documents": self._index.description.documents,
+            "sha256": hash_file(self._index.folder / DESCRIPTION),
+            "sources": {k: v["sha256"] for k, v in self._index.description.sources.items()},
+        }
+
+    def run(
+        self, table: pl.DataFrame, pipeline: Pipeline, options: RunOptions, progress: Progress
+    ) -> Run:
+        """Search for every query."""
+        return run_queries(self._collection, self._index, table, pipeline, options, progress)
 
 
 def search_to_file(
-    folder: Path, asked: Asked, progress: Progress = SILENT, searching: Searching | None = None
-) -> Searched:
-    """Search with every query of a set and write a run; whole or not at all.
+    folder: Path,
+    request: SearchRequest,
+    progress: Progress = SILENT,
+    target: SearchTarget | None = None,
+) -> SearchReport:
+    """Search with every query of a set, and write a run atomically.
 
-    By default the collection's one index is searched.
+    ``target`` is what to search (default: the collection's one index).
     """
-    pipeline = parse_pipeline(asked.model)
+    pipeline = parse_pipeline(request.model)
     collection = open_collection(folder)
-    index = searching or OneIndex(collection, open_index(folder, verified=True))
-    table = read_queries(collection, asked.queries)
+    searched = target or SingleIndex(collection, open_index(folder, verified=True))
+    table = read_queries(collection, request.queries)
     if table.is_empty():
-        raise CitebedError(f"the query set '{asked.queries}' has judgements but no queries.")
-    path = asked.output or run_file(folder, asked.model, asked.queries)
-    if path.exists() and not asked.overwrite:
-        there = f"'{printable(path)}' is there already"
-        raise CitebedError(f"{there}; add --overwrite to replace it")
+        raise CitebedError(f"the query set '{request.queries}' has judgements but no queries.")
+    path = request.output or run_file(folder, request.model, request.queries)
+    if path.exists() and not request.overwrite:
+        raise CitebedError(f"'{printable(path)}' already exists. Add --overwrite to replace it.")
     check_ids(table.select("query_id"), path)  # now, not after an hour of searching
-    run = index.run(table, pipeline, asked.options, progress)
-    about = query_facts(collection, asked.queries, table)
-    facts = run_facts(index, pipeline, asked.options, run, about, asked.command)
+    run = searched.run(table, pipeline, request.options, progress)
+    queries = query_facts(collection, request.queries, table)
+    facts = run_facts(searched, pipeline, request.options, run, queries, request.command)
     written = write_run(path, run, str(pipeline), {**facts, "run": path.name})
     name = printable(folder)
-    old = f"{name} has changed since it was indexed; run: citebed index {name}"
-    return Searched(
+    old = f"{name} has changed since it was indexed. Run: citebed index {name}"
+    return SearchReport(
         run, tuple(written),
         f"{count(table.height, 'query')}, {count(run.table.height, 'result')} "
         f"with {pipeline}: {printable(written[0])} (and {printable(written[1].name)})",
-        (*(() if index.is_current() else (old,)), *run.notes),
+        (*(() if searched.is_current() else (old,)), *run.notes),
     )  # fmt: skip
 
 
 def run_file(folder: Path, model: str, queries: str) -> Path:
-    """Where a run is put that got no name: among the collection's, never through a link."""
+    """Return the path of a run without a name: in the collection's ``runs``, and not a link."""
     name = "".join(c if c.isalnum() or c in ".-=" else "_" for c in model).strip("_")
     path = check_not_link(folder / RUNS) / f"{name}.{Path(queries).stem}.run"
     if path.is_symlink():
-        raise CitebedError(f"'{printable(path)}' is a link; name the run's file with -o")
+        raise CitebedError(f"'{printable(path)}' is a link. Name the run file with -o.")
     return path
+
+
+def run_facts(
+    target: SearchTarget,
+    pipeline: Pipeline,
+    options: RunOptions,
+    run: Run,
+    queries: dict[str, Any],
+    command: Sequence[str],
+) -> dict[str, Any]:
+    """Return how a run was made: command, model, versions, hashes of the inputs."""
+    import platform
+    from importlib import metadata
+
+    versions = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            versions[name.lower()] = metadata.version(name)
+    return {
+        "made_by": f"citebed {__version__}",
+        "command": list(command),
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "model": str(pipeline),
+        "fields": str(options.fields.of(target.fields)),
+        "depth": options.depth,
+        "queries_as_is": options.as_is,
+        "seed": None,
+        "analyser": target.analyser,
+        "queries": queries,
+        "index": target.facts,
+        **run.facts,
+        "notes": list(run.notes),
+        "versions": versions,
+    }

@@ -1,7 +1,7 @@
-"""A pipeline at work on queries, one or many: analysis, search, feedback, dates, re-ranking.
+"""Run a pipeline on queries: analysis, search, feedback, dates, filters, re-ranking.
 
-``Runner`` is the one way from a text to its documents; ``run_queries`` makes a run of it, and
-recommending explains what it finds.
+``Runner`` is the only way from a text to its documents; ``run_queries`` makes a run with it, and
+the recommender explains what it finds.
 """
 
 from __future__ import annotations
@@ -15,17 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from citebed.collection import Collection, open_collection
 from citebed.collection.filters import Filter
 from citebed.collection.progress import SILENT, Progress
 from citebed.retrieval.analysis import is_telling
-from citebed.retrieval.execution.masks import Dates, Filters, Mask, both
-from citebed.retrieval.feedback.base import Feedback
+from citebed.retrieval.execution.masks import DocumentMasks, combine_masks
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.pipeline import Pipeline, Ranking, Stage, parse_pipeline
-from citebed.retrieval.query import Features, Query, Result
+from citebed.retrieval.query import Candidates, Docs, Mask, Query, Reals
 from citebed.retrieval.search.feedback import NOT_JUDGED, Judged, moved_terms
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
 from citebed.retrieval.search.queries import query_text, read_queries
@@ -33,24 +31,21 @@ from citebed.retrieval.search.searcher import NOTHING, Hits, Searcher, usable
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
-    from citebed.retrieval.ranking.ranking import Ranks
+    from citebed.retrieval.ranking.signal_ranker import SignalRanker
     from citebed.retrieval.rerank import CrossEncoder, Encoder
-    from citebed.retrieval.search.feedback import JudgedFeedback
     from citebed.runs.tables import Run
 
-Docs = NDArray[np.int64]
 RUN_COLUMNS = {"query_id": pl.String, "doc_id": pl.String, "rank": pl.Int32, "score": pl.Float64}
 _LOG = logging.getLogger("citebed")
 _PREPARE_FROM, _COMPILE_FROM = 200_000_000, 5_000_000_000
-"""From so much work on (queries times postings), preparing pays; and from so much, where the search
-is yet to be compiled, which takes a minute."""
+"""Work (queries times postings) from which preparing is worth it, and compiling for a minute."""
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How deep to search, which fields count, how many threads; ``as_is`` leaves queries alone.
+    """How deep to search, the weights of fields, the number of threads (0: all cores).
 
-    Otherwise citation markers, line-end hyphens and single letters do not count in a query.
+    With ``as_is``, queries keep their citation markers, line-end hyphens and single letters.
     """
 
     depth: int = 1000
@@ -62,7 +57,7 @@ class RunOptions:
 class Runner:
     """A collection, its index and a pipeline, ready for queries.
 
-    ``notes`` and ``facts`` are what there is to say of the queries that were run.
+    ``notes`` and ``facts`` describe the queries that were run.
     """
 
     def __init__(
@@ -79,10 +74,10 @@ class Runner:
         self.searcher = searcher or Searcher(index, pipeline.model, options.fields)
         self.notes: list[str] = []
         self.facts: dict[str, Any] = {}
-        self._dates, self._filters = Dates(collection, index), Filters(collection, index)
-        self._asked, self._is_prepared = 0, False
+        self.masks = DocumentMasks(collection, index)
+        self._queries, self._is_prepared = 0, False
 
-    def query(  # noqa: PLR0913 - what is asked, by name
+    def query(  # noqa: PLR0913 - what to search with, by name
         self,
         text: str,
         query_id: str = "",
@@ -94,25 +89,29 @@ class Runner:
         among: Filter | None = None,
         judged: Judged = NOT_JUDGED,
     ) -> Query:
-        """A text as a query; ``exclude`` are documents by id, ``paper`` the one that asks. Only
-        what is ``among`` those is found. What is ``judged`` not to be right is never found, and
-        what is right counts as cited."""
+        """Return the query of a text; ``exclude`` are ids, ``paper`` is the citing paper, ``among``
+        a filter, ``judged`` the user's feedback (relevant documents count as cited)."""
         raw, text = text, text if self.options.as_is else query_text(text)
         view = self.searcher.without(paper)
         terms = self.searcher.query(text, view, keep=bool if self.options.as_is else is_telling)
         numbers = (self.index.ids.find(name) for name in exclude)
         excluded = np.array([number for number in numbers if number >= 0], np.int64)
-        cites = np.concatenate([excluded, judged.relevant])
         year = self._years_of_papers.get(paper) if paper and before is None else None
         return Query(
-            text, terms, query_id, raw, sentences, excluded, cites=cites, before=before,
-            paper=paper, year=int(before[:4]) if before else year,
-            hidden=None if view.is_whole else paper,
-            among=self._filters.allowed(among), judged=judged,
+            text, terms, query_id, raw, sentences, excluded,
+            cites=np.concatenate([excluded, judged.relevant]), before=before, paper=paper,
+            year=int(before[:4]) if before else year,
+            hidden_paper=None if view.is_whole else paper,
+            filter_mask=self.masks.matching(among), judged=judged,
         )  # fmt: skip
 
-    def query_of(self, row: Mapping[str, Any]) -> Query:
-        """A query of a set, as its table has it."""
+    @cached_property
+    def _years_of_papers(self) -> dict[str, int]:
+        known = self.collection.papers.select("paper_id", "year").drop_nulls()
+        return dict(known.iter_rows())
+
+    def row_query(self, row: Mapping[str, Any]) -> Query:
+        """Return the query in a row of a query set."""
         return self.query(
             row["text"] or "",
             row["query_id"],
@@ -122,119 +121,83 @@ class Runner:
         )
 
     def in_time(self, query: Query) -> Mask | None:
-        """Which documents are in the collection and not too late for a query."""
-        return both(self.there, self._dates.allowed(query.before))
-
-    @cached_property
-    def there(self) -> Mask | None:
-        """Which documents of the index are still in the collection; ``None`` if all are."""
-        if self.index.is_current():
-            return None
-        ids = self.collection.scan_documents().select("doc_id").collect()["doc_id"]
-        there = np.asarray(self.index.ids.series().is_in(ids.implode()), bool)
-        return None if there.all() else there
+        """Return which documents are in the collection and not too late for a query."""
+        return combine_masks(self.masks.present, self.masks.not_later(query.before))
 
     @property
-    def notes_of_gone(self) -> tuple[str, ...]:
-        """A note on the documents that are skipped because they are no longer there."""
-        if self.there is None:
+    def missing_note(self) -> tuple[str, ...]:
+        """A note on documents that are skipped because they are no longer in the collection."""
+        if self.masks.present is None:
             return ()
-        gone = count(int(np.count_nonzero(~self.there)), "document")
-        are = "is" if gone.startswith("1 ") else "are"
+        missing = int(np.count_nonzero(~self.masks.present))
+        are = "is" if missing == 1 else "are"
         name = printable(self.collection.folder)
-        what = f"skipped {gone} that {are} in the index but no longer in the collection"
-        return (f"{what}; run: citebed index {name}",)
-
-    def results(self, queries: Sequence[Query], depth: int) -> Iterator[Result]:
-        """The best ``depth`` documents for each query; a second stage orders no more than its
-        ``top``."""
-        queries, stage = self._better(queries), self.pipeline.stage
-        if isinstance(stage, Ranking):
-            return self.ranks.rank(queries, *self._first(queries, depth), depth)
-        found = self.search(queries, depth if stage is None else max(depth, stage.top))
-        if stage is not None:
-            found = [cut(hits, depth) for hits in self._reranked(queries, found, stage)]
-        return map(Result, queries, found)
-
-    def likeness(self, query: Query, docs: Docs) -> NDArray[np.float64]:
-        """How like documents are to a query by words, for queries of any length."""
-        final = usable(query.terms, self.searcher.view)
-        scores = self.searcher.contributions(final.ids, docs) @ final.weights
-        return np.asarray(scores / max(float(np.linalg.norm(final.weights)), 1e-9))
-
-    def features(self, queries: Sequence[Query], depth: int) -> Iterator[Features]:
-        """What a ranking by several signals has of each query's candidates."""
-        found = self.ranks.features(queries, *self._first(queries, depth), depth)
-        return (features for features, _ in found)
-
-    def _first(
-        self, queries: Sequence[Query], depth: int
-    ) -> tuple[list[Hits], Iterator[Mask | None]]:
-        """The best by words for each query, also of all documents where it asks among some; and
-        which documents are not too late for it."""
-        deep = max(depth, self.ranks.constants.by_words)
-        everything = [replace(query, among=None, judged=NOT_JUDGED) for query in queries]
-        first = self.search(everything, deep)
-        some = [at for at, query in enumerate(queries) if query.among is not None]
-        for at, hits in zip(some, self.search([queries[at] for at in some], deep), strict=True):
-            first[at] = merged(first[at], hits)
-        return first, map(self.in_time, queries)
-
-    def _allowed(self, query: Query) -> Mask | None:
-        """Which documents may be found for a query, but for those that it excludes."""
-        return both(self.in_time(query), query.among)
+        what = f"skipped {count(missing, 'document')} that {are} in the index but no longer in the"
+        return (f"{what} collection. Run: citebed index {name}",)
 
     @cached_property
-    def ranks(self) -> Ranks:
-        """The ranking by several signals, its models loaded when it is first asked for."""
-        from citebed.retrieval.ranking.ranking import Ranks
+    def ranker(self) -> SignalRanker:
+        """The ranking by several signals; its models are loaded on first use."""
+        from citebed.retrieval.ranking.signal_ranker import SignalRanker
 
         assert isinstance(self.pipeline.stage, Ranking)
-        return Ranks(self.searcher, self.pipeline.stage)
+        return SignalRanker(self.searcher, self.pipeline.stage)
 
     @property
     def ranking_notes(self) -> tuple[str, ...]:
-        """What there is to say of the ranking that was asked: of documents not encoded yet."""
-        return self.ranks.notes if "ranks" in self.__dict__ else ()
+        """Notes on documents that the encoder has not read yet, if the ranking was used."""
+        return self.ranker.notes if "ranker" in self.__dict__ else ()
+
+    @cached_property
+    def encoder(self) -> Encoder | CrossEncoder:
+        """The second stage's model, loaded on first use."""
+        from citebed.retrieval.rerank import load_reranker
+
+        stage = self.pipeline.stage
+        name = stage.encoder if isinstance(stage, Stage) else ""
+        self.progress.step(f"loading {name}", 0)
+        return load_reranker(name)
+
+    # --- Preparing ---
 
     def prepare_for(self, queries: int) -> bool:
-        """Make ready for so many queries if that pays, with those of before; whether it is ready.
-
-        Who asks one at a time, and goes on asking, waits for it once.
-        """
-        self._asked += queries
-        if pays(self._asked, self.index.description.postings) and not self._is_prepared:
+        """Prepare if it is worth it for these queries and all before; return True if prepared."""
+        self._queries += queries
+        if not self._is_prepared and is_worth_preparing(
+            self._queries, self.index.description.postings
+        ):
             self.progress.step("preparing", 0)
             self.prepare()
         return self._is_prepared
 
     def prepare(self) -> None:
-        """Make ready for many queries; if the search is yet to be compiled, it is said."""
+        """Load what many queries need; warn if the search must be compiled first."""
         if _must_compile():
             _LOG.warning("note: compiling the search, once on this machine: about a minute")
         self.searcher.prepare()
         if isinstance(self.pipeline.stage, Ranking):
-            self.ranks.prepare()
+            self.ranker.signals.prepare()
         self._is_prepared = True
 
-    @cached_property
-    def _years_of_papers(self) -> dict[str, int]:
-        known = self.collection.papers.select("paper_id", "year").drop_nulls()
-        return dict(known.iter_rows())
+    # --- Searching ---
 
     def search(self, queries: Sequence[Query], depth: int) -> list[Hits]:
-        """The best documents by words for each query."""
+        """Return the best documents by words for each query."""
         found = [NOTHING] * len(queries)
-        # Those that see the same documents and the same citing text are searched for at once.
+        # Queries with the same allowed documents and the same citing text are searched together.
         groups: dict[tuple[str | None, str | None, int], list[int]] = {}
         for place, query in enumerate(queries):
-            groups.setdefault((query.before, query.hidden, id(query.among)), []).append(place)
+            key = (query.before, query.hidden_paper, id(query.filter_mask))
+            groups.setdefault(key, []).append(place)
         for (_, paper, _), places in groups.items():
+            some = [queries[place] for place in places]
             hits = self.searcher.search_all(
-                [queries[place].terms for place in places],
+                [query.terms for query in some],
                 depth,
-                excluded=[queries[place].unwanted for place in places],
-                allowed=self._allowed(queries[places[0]]),
+                excluded=[
+                    np.concatenate([query.excluded, query.judged.nonrelevant]) for query in some
+                ],
+                allowed=combine_masks(self.in_time(some[0]), some[0].filter_mask),
                 threads=self.options.threads,
                 paper=paper,
             )
@@ -243,92 +206,120 @@ class Runner:
             self.progress.add(len(places))
         return found
 
-    def _better(self, queries: Sequence[Query]) -> list[Query]:
-        """The queries with the terms of feedback: of what a person said, where that is known, else
-        of what the pipeline takes for relevant."""
+    def run(self, queries: Sequence[Query], depth: int) -> Iterator[Candidates]:
+        """Return the best ``depth`` documents for each query; a second stage re-ranks its first
+        ``top``."""
+        queries, stage = self._add_feedback(queries), self.pipeline.stage
+        if isinstance(stage, Ranking):
+            return self.ranker.rank(queries, *self._first_hits(queries, depth), depth)
+        found = self.search(queries, depth if stage is None else max(depth, stage.top))
+        if stage is not None:
+            found = self._rerank(queries, found, stage)
+        no_columns = np.zeros((depth, 0))
+        return (
+            Candidates(query, docs[:depth], scores[:depth], *[no_columns[: len(docs)]] * 2)
+            for query, (docs, scores) in zip(queries, found, strict=True)
+        )
+
+    def compute_signals(self, queries: Sequence[Query], depth: int) -> Iterator[Candidates]:
+        """Return the candidates of each query with the signals of a ranking, not ranked."""
+        return self.ranker.compute(queries, *self._first_hits(queries, depth), depth)
+
+    def similarity(self, query: Query, docs: Docs) -> Reals:
+        """Return the similarity of documents by words, normalised by the length of the query."""
+        final = usable(query.terms, self.searcher.view)
+        scores = self.searcher.contributions(final.ids, docs) @ final.weights
+        return np.asarray(scores / max(float(np.linalg.norm(final.weights)), 1e-9))
+
+    def _first_hits(
+        self, queries: Sequence[Query], depth: int
+    ) -> tuple[list[Hits], Iterator[Mask | None]]:
+        """Return the best by words for each query, with a filter also the best of all documents;
+        and the masks of documents that are not too late."""
+        depth = max(depth, self.ranker.constants.bm25_depth)
+        everything = [replace(query, filter_mask=None, judged=NOT_JUDGED) for query in queries]
+        first = self.search(everything, depth)
+        filtered = [at for at, query in enumerate(queries) if query.filter_mask is not None]
+        for at, hits in zip(
+            filtered, self.search([queries[at] for at in filtered], depth), strict=True
+        ):
+            docs, rows = np.unique(np.concatenate([first[at].docs, hits.docs]), return_index=True)
+            scores = np.concatenate([first[at].scores, hits.scores])[rows]
+            order = np.lexsort((-docs, -scores))
+            first[at] = Hits(docs[order], scores[order])
+        return first, map(self.in_time, queries)
+
+    def _add_feedback(self, queries: Sequence[Query]) -> list[Query]:
+        """Return queries with the terms of feedback: the user's marks, or else the pipeline's."""
         feedback, found = self.pipeline.feedback, list(queries)
         others = [at for at, query in enumerate(found) if not query.judged.moves]
         if feedback is not None and others:
-            fed = self._fed([found[at] for at in others], feedback)
-            for at, query in zip(others, fed, strict=True):
-                found[at] = query
-        return [self._moved(query) if query.judged.moves else query for query in found]
+            from citebed.retrieval.search.feedback import (  # with the readers of judgements
+                better_query,
+                read_judged,
+                told_of_judged,
+            )
 
-    def _moved(self, query: Query) -> Query:
-        view, judged = self.searcher.without(query.hidden), query.judged
-        judged = judged._replace(moving=judged.moving.less(len(query.sentences)))
-        terms = moved_terms(view, query.terms, judged, self.pipeline.feedback)
-        return replace(query, terms=terms, own_terms=query.terms, judged=judged)
+            some = [found[at] for at in others]
+            self.progress.step("feedback", len(some))
+            if feedback.source is None:
+                sources = [(hits, NOTHING) for hits in self.search(some, feedback.docs or 0)]
+            else:
+                judged = read_judged(self.collection, self.index, feedback.source)
+                names = [query.query_id for query in some]
+                facts, notes = told_of_judged(judged, self.collection, names)
+                self.facts |= facts
+                self.notes += notes
+                sources = [judged.hits(name) for name in names]
+            for at, query, documents in zip(others, some, sources, strict=True):
+                view = self.searcher.without(query.hidden_paper)
+                terms = better_query(view, feedback, query.terms, *documents)
+                found[at] = replace(query, terms=terms)
+        for at, query in enumerate(found):
+            if query.judged.moves:
+                view = self.searcher.without(query.hidden_paper)
+                judged_here = query.judged._replace(
+                    moving=query.judged.moving.less(len(query.sentences))
+                )
+                terms = moved_terms(view, query.terms, judged_here, feedback)
+                found[at] = replace(
+                    query, terms=terms, original_terms=query.terms, judged=judged_here
+                )
+        return found
 
-    def _fed(self, queries: Sequence[Query], feedback: Feedback) -> list[Query]:
-        from citebed.retrieval.search.feedback import better_query  # with the readers of judgements
-
-        self.progress.step("feedback", len(queries))
-        if feedback.source is None:
-            sources = [(hits, NOTHING) for hits in self.search(queries, feedback.docs or 0)]
-        else:
-            judged = self._judged(feedback.source, queries)
-            sources = [judged.hits(query.query_id) for query in queries]
-        better = (
-            better_query(self.searcher.without(query.hidden), feedback, query.terms, *documents)
-            for query, documents in zip(queries, sources, strict=True)
-        )
-        return [replace(query, terms=terms) for query, terms in zip(queries, better, strict=True)]
-
-    def _judged(self, source: str, queries: Sequence[Query]) -> JudgedFeedback:
-        from citebed.retrieval.search.feedback import read_judged, told_of_judged
-
-        judged = read_judged(self.collection, self.index, source)
-        names = [query.query_id for query in queries]
-        facts, notes = told_of_judged(judged, self.collection, names)
-        self.facts |= facts
-        self.notes += notes
-        return judged
-
-    @cached_property
-    def encoder(self) -> Encoder | CrossEncoder:
-        """The second stage's model, loaded when it is first asked for."""
-        from citebed.retrieval.rerank import load_reranker
-
-        stage = self.pipeline.stage
-        name = stage.encoder if isinstance(stage, Stage) else ""
-        self.progress.step(f"loading {name}", 0)
-        return load_reranker(name)
-
-    def _reranked(
-        self, queries: Sequence[Query], found: Sequence[Hits], stage: Stage
-    ) -> list[Hits]:
+    def _rerank(self, queries: Sequence[Query], found: Sequence[Hits], stage: Stage) -> list[Hits]:
         from citebed.retrieval.rerank.second_stage import second_stage
 
-        model = self.encoder
-        first = self.table(queries, [cut(hits, stage.top) for hits in found])
-        raw = stage.query == "raw"
-        texts = {query.query_id: query.raw if raw else query.text for query in queries}
-        again = second_stage(self.collection, stage, first, texts, model, self.progress)
-        parts = again.partition_by("query_id", as_dict=True)
-        return [self._hits(parts.get((query.query_id,))) for query in queries]
+        model, top = self.encoder, stage.top
+        first = self.table(queries, [Hits(hits.docs[:top], hits.scores[:top]) for hits in found])
+        is_raw = stage.query == "raw"
+        texts = {query.query_id: query.raw if is_raw else query.text for query in queries}
+        ranked = second_stage(self.collection, stage, first, texts, model, self.progress)
+        parts = ranked.partition_by("query_id", as_dict=True)
+        reranked = []
+        for query in queries:
+            part = parts.get((query.query_id,), ranked.clear())
+            numbers = [self.index.ids.find(name) for name in part["doc_id"]]
+            reranked.append(Hits(np.array(numbers, np.int64), part["score"].to_numpy()))
+        return reranked
 
-    def _hits(self, ranking: pl.DataFrame | None) -> Hits:
-        if ranking is None:
-            return NOTHING
-        numbers = [self.index.ids.find(name) for name in ranking["doc_id"]]
-        return Hits(np.array(numbers, np.int64), ranking["score"].to_numpy())
+    # --- Runs ---
 
-    def table(self, queries: Sequence[Query], found: Sequence[Hits]) -> pl.DataFrame:
-        """What was found as a run's table: ``query_id``, ``doc_id``, ``rank``, ``score``."""
-        counts = [len(hits.docs) for hits in found]
-        numbers = np.concatenate([np.zeros(0, np.int64), *(hits.docs for hits in found)])
+    def table(self, queries: Sequence[Query], found: Sequence[Hits | Candidates]) -> pl.DataFrame:
+        """Return what was found as the table of a run."""
+        counts = [len(each.docs) for each in found]
+        numbers = np.concatenate([np.zeros(0, np.int64), *(each.docs for each in found)])
         ranks = np.concatenate([np.zeros(0, np.int64), *(np.arange(n) + 1 for n in counts)])
         columns = {
             "query_id": np.repeat(np.array([query.query_id for query in queries], object), counts),
             "doc_id": self.names(numbers),
             "rank": ranks,
-            "score": np.concatenate([np.zeros(0), *(hits.scores for hits in found)]),
+            "score": np.concatenate([np.zeros(0), *(each.scores for each in found)]),
         }
         return pl.DataFrame(columns, schema=RUN_COLUMNS)
 
     def names(self, numbers: Docs) -> Any:
-        """The documents' ids; where many are asked for, all are read at once, which is quicker."""
+        """Return the documents' ids; for many documents, all ids are read at once."""
         if len(numbers) < len(self.index.ids):
             return [self.index.ids[number] for number in numbers.tolist()]
         return np.array(list(self.index.ids), object)[numbers]
@@ -342,72 +333,52 @@ def run_queries(
     options: RunOptions | None = None,
     progress: Progress = SILENT,
 ) -> Run:
-    """Search for every query; the table is in the queries' order, each ranking best first.
+    """Search for every query, and return a run that is named after the pipeline.
 
-    ``queries`` are a table, or the name of a set of the collection or of a file; the index is
-    opened where none is given. The run is called as the pipeline was written.
+    ``queries`` is a table, or the name of a query set or file; ``None`` as index opens the
+    collection's.
     """
     from citebed.runs.tables import Run
 
     collection = open_collection(collection)
-    queries = read_queries(collection, queries)
+    table = read_queries(collection, queries)
     index = index or open_index(collection, verified=True)
-    options = options or RunOptions()
-    written = parse_pipeline(pipeline) if isinstance(pipeline, str) else pipeline
-    runner = Runner(collection, index, written, options, progress)
-    ready, found = _run(runner, queries)
-    if isinstance(written.stage, Ranking):
-        runner.facts["ranking"] = runner.ranks.facts
-    elif written.stage is not None:
+    parsed = parse_pipeline(pipeline) if isinstance(pipeline, str) else pipeline
+    runner = Runner(collection, index, parsed, options or RunOptions(), progress)
+    runner.prepare_for(table.height)
+    if isinstance(parsed.stage, Stage):
+        runner.encoder  # noqa: B018 - a missing model is an error before the search, not after
+    progress.step("searching", table.height)
+    ready = [runner.row_query(row) for row in table.iter_rows(named=True)]
+    empty = [query.query_id for query in ready if not len(query.terms.ids)]
+    if empty:
+        runner.notes.append(empty_queries_note(empty))
+    found = [each.hits for each in runner.run(ready, runner.options.depth)]
+    if isinstance(parsed.stage, Ranking):
+        runner.facts["ranking"] = runner.ranker.facts
+    elif parsed.stage is not None:
         model = runner.encoder
         about = {"name": model.name, "fingerprint": model.fingerprint, "runtime": model.runtime}
         runner.facts["encoder"] = about
-    table = runner.table(ready, found)
-    notes = (*runner.notes, *runner.ranking_notes, *runner.notes_of_gone)
-    return Run(table, str(pipeline), notes=notes, facts=runner.facts)
+    notes = (*runner.notes, *runner.ranking_notes, *runner.missing_note)
+    return Run(runner.table(ready, found), str(pipeline), notes=notes, facts=runner.facts)
 
 
-def pays(queries: int, postings: int) -> bool:
-    """Whether it pays to make ready for so many queries of an index of so many postings."""
+def is_worth_preparing(queries: int, postings: int) -> bool:
+    """Return True if so many queries of so many postings are faster with preparing first."""
     work = queries * postings
     return work >= _PREPARE_FROM and (work >= _COMPILE_FROM or not _must_compile())
 
 
 def _must_compile() -> bool:
-    """Whether the first search that is prepared for has to wait for the compiler."""
-    from citebed.retrieval import kernels  # with numba, which takes its time to load
+    """Return True if the first prepared search has to wait for the compiler."""
+    from citebed.retrieval import kernels  # with numba, which is slow to load
     from citebed.retrieval.numba_cache import must_compile
 
     return must_compile(kernels.search_many)
 
 
-def _run(runner: Runner, table: pl.DataFrame) -> tuple[list[Query], list[Hits]]:
-    runner.prepare_for(table.height)
-    if isinstance(runner.pipeline.stage, Stage):
-        runner.encoder  # noqa: B018 - what is missing is told before the search, not after
-    runner.progress.step("searching", table.height)
-    queries = [runner.query_of(row) for row in table.iter_rows(named=True)]
-    empty = [query.query_id for query in queries if not len(query.terms.ids)]
-    if empty:
-        runner.notes.append(without_words(empty))
-    return queries, [each.hits for each in runner.results(queries, runner.options.depth)]
-
-
-def without_words(names: Sequence[str]) -> str:
-    """What is said of queries that ask for nothing."""
-    some = ", ".join(names[:3])
+def empty_queries_note(names: Sequence[str]) -> str:
+    """Return a note on queries without a word of the index."""
     have = "has" if len(names) == 1 else "have"
-    return f"{count(len(names), 'query')} {have} no word that is in the index: {some}"
-
-
-def merged(left: Hits, right: Hits) -> Hits:
-    """The documents of both, each once, best first."""
-    docs, at = np.unique(np.concatenate([left.docs, right.docs]), return_index=True)
-    scores = np.concatenate([left.scores, right.scores])[at]
-    order = np.lexsort((-docs, -scores))
-    return Hits(docs[order], scores[order])
-
-
-def cut(hits: Hits, depth: int) -> Hits:
-    """The first documents."""
-    return Hits(hits.docs[:depth], hits.scores[:depth])
+    return f"{count(len(names), 'query')} {have} no word in the index: {', '.join(names[:3])}"

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from citebed.frames import MultiTableResult
 from citebed.records import Document
-from citebed.retrieval.recommend.wording import authors_of
+from citebed.retrieval.recommend.display import format_authors
 from citebed.wording import count, for_terminal
 
 Rows = tuple[dict[str, Any], ...]
@@ -61,7 +61,7 @@ class About(MultiTableResult):
 
 
 def _in_a_line(row: dict[str, Any]) -> str:
-    parts = (authors_of(row["authors"]), str(row["year"] or ""), row["venue"], row["doi"])
+    parts = (format_authors(row["authors"]), str(row["year"] or ""), row["venue"], row["doi"])
     return " · ".join(filter(None, parts))
 
 

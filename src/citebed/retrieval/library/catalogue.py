@@ -61,7 +61,7 @@ class Coded:
         self._folded = known["folded"]
 
     def codes_of(self, wanted: Iterable[str]) -> NDArray[np.int64]:
-        """The codes of some values, or of all that have their words (`names_meant`)."""
+        """The codes of some values, or of all that have their words (`resolve_names`)."""
         folded = resolve_names(wanted, self._folded)
         return np.asarray(self._folded.is_in(folded).arg_true(), np.int64)
 

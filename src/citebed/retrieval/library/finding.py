@@ -18,7 +18,7 @@ from citebed.retrieval.library.catalogue import UNKNOWN, Catalogue, Mask
 from citebed.retrieval.library.citations import Citations
 from citebed.retrieval.library.facets import facet_rows
 from citebed.retrieval.library.found import Found
-from citebed.retrieval.recommend.explaining import link_of
+from citebed.retrieval.recommend.evidence import document_link
 from citebed.retrieval.search.searcher import Searcher, score_all, usable
 from citebed.retrieval.vectors.vectors import Docs
 
@@ -93,7 +93,7 @@ class Finder:
                 "title": card["title"], "authors": tuple(card["authors"] or ()),
                 "year": card["year"], "venue": card["venue"], "type": card["type"],
                 "doi": card["doi"], "key": card["cite_key"], "cited": cited[place],
-                "link": link_of(card),
+                "link": document_link(card),
             }
             for place, card in enumerate(self.catalogue.cards(docs))
         ]  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from citebed.frames import TableResult
-from citebed.retrieval.recommend.wording import authors_of
+from citebed.retrieval.recommend.display import format_authors
 from citebed.wording import count
 
 SCHEMA: dict[str, Any] = {
@@ -71,5 +71,5 @@ class Found(TableResult):
 
     def main_table(self) -> pl.DataFrame:
         """What a person looks at first."""
-        by = pl.Series("by", [authors_of(row["authors"]) for row in self.rows], pl.String)
+        by = pl.Series("by", [format_authors(row["authors"]) for row in self.rows], pl.String)
         return self.table.select("rank", "title", by, "year", "key", "cited")

@@ -23,7 +23,7 @@ from citebed.retrieval.library.found import Found
 from citebed.retrieval.library.map import Map
 from citebed.retrieval.library.mapping import Mapper, Wanted
 from citebed.retrieval.library.nearness import Nearness
-from citebed.retrieval.recommend.explaining import Citers
+from citebed.retrieval.recommend.evidence import CitingPapers
 from citebed.retrieval.recommend.recommender import Recommender
 from citebed.wording import printable
 
@@ -62,8 +62,8 @@ class Library:
         return Finder(self.catalogue, self.recommender.searcher, self.citations)
 
     @cached_property
-    def _citers(self) -> Citers:
-        return Citers(self.collection)
+    def _citers(self) -> CitingPapers:
+        return CitingPapers(self.collection)
 
     def prepare(self) -> None:
         """Read now what the first questions would have to wait for."""
@@ -153,7 +153,7 @@ class Library:
             citer = mention["citer"]
             found.append({
                 "paper_id": citer, "doc_id": citer if self.index.ids.find(citer) >= 0 else None,
-                "by": self._citers.named(citer, mention["year"]), "year": mention["year"],
+                "by": self._citers.describe(citer, mention["year"]), "year": mention["year"],
                 "section": mention["section"] or "", "sentence": mention["text"] or "",
             })  # fmt: skip
         return tuple(found)

@@ -1,15 +1,15 @@
-"""Features: what speaks for a document, signal by signal, for each candidate of a query.
+"""Signals: which documents are candidates for a query, and what speaks for each of them.
 
-What a signal says is brought to one measure, so that a weight means the same for all texts: BM25 as
-a share of the best, similarities between the least (0) and the greatest (1) of all documents.
-Nothing comes from the asking paper itself, or from papers of its year or later.
+A signal has one scale for all texts, so that its weight means the same for each: BM25 is a share of
+the best score, and a similarity lies between the lowest (0) and highest (1) of all documents.
+Nothing comes from the citing paper itself, or from papers of its year or later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,63 +18,134 @@ from citebed.retrieval.index.citation_contexts import CitingSentences
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.records import Authorship, Reals
 from citebed.retrieval.memory import LruCache
-from citebed.retrieval.query import Features, Query
-from citebed.retrieval.ranking.candidates import (
-    NOBODY,
-    Allowed,
-    Candidates,
-    Liked,
-    allowed_for,
-    candidates,
-    liked,
-)
-from citebed.retrieval.ranking.constants import Constants
-from citebed.retrieval.ranking.expecting import with_expected
+from citebed.retrieval.query import Candidates, Mask, Query
 from citebed.retrieval.search.feedback import moved_vectors
 from citebed.retrieval.search.searcher import Hits, Searcher, usable
 from citebed.retrieval.vectors.static_model import StaticModel
-from citebed.retrieval.vectors.vectors import Docs, DocumentVectors, Embedder, Similarities, Vectors
+from citebed.retrieval.vectors.vectors import Docs, Embedder, Similarities, Vectors
 from citebed.wording import printable
 
-_AHEAD = 64 << 20
-"""Bytes of similarities that are computed for some texts together."""
-AT_ONCE = 64
-"""Queries whose texts are given to the models at a time."""
 SIGNALS = {
-    "bm25": "BM25 of title, abstract and keywords, as a share of the best",
-    "bm25_sentence": "BM25 of the sentence for which the document is best, as a share likewise",
-    "static": "similarity of word vectors, of the whole text",
-    "static_sentence": "similarity of word vectors, of the best sentence",
-    "encoder": "similarity by the encoder, of the whole text",
-    "encoder_sentence": "similarity by the encoder, of the best sentence",
-    "peers": "other documents by one of its authors among the 50 most like the text (logarithm)",
-    "citing": "how much other papers say like it when they cite the document (logarithm)",
-    "cited": "by how many papers it is cited (logarithm)",
-    "lately": "how lately it was cited: 1 in the year before the text's own, 1/2 a year earlier",
+    "bm25": "BM25 of title, abstract and keywords, as a share of the best score",
+    "bm25_sentence": "the same for the text's sentence that fits the document best",
+    "static": "similarity of word vectors, whole text",
+    "static_sentence": "similarity of word vectors, best sentence",
+    "encoder": "similarity by the encoder, whole text",
+    "encoder_sentence": "similarity by the encoder, best sentence",
+    "peers": "documents by one of its authors among the 50 most similar to the text (logarithm)",
+    "citing": "similarity of the text and the sentences that cite the document (logarithm)",
+    "cited": "number of papers that cite it (logarithm)",
+    "lately": "its last citation: 1 in the year before the text's own, 1/2 a year earlier",
     "cocited": "papers that cite it together with what the text cites already (logarithm)",
-    "authors": "by how many papers other works of its best known author are cited (logarithm)",
+    "authors": "citations of other works of its most cited author (logarithm)",
     "age": "years since it appeared (logarithm)",
-    "length": "its pages as a share of a usual paper's (logarithm)",
+    "length": "its number of pages as a share of a usual paper's (logarithm)",
     "title_only": "1 for a record without abstract",
 }
-"""The signals by name, and what each of them is."""
-
-OF_RECORDS: dict[str, Callable[[Index, Docs], Reals]] = {
+"""The signals by name, with their meaning."""
+RECORD_SIGNALS: dict[str, Callable[[Index, Docs], Reals]] = {
     "length": lambda index, docs: index.records.log_pages(docs),
     "title_only": lambda index, docs: (index.lengths["abstract"][docs] == 0).astype(np.float64),
 }
-"""Those that documents have by themselves, whatever is asked."""
-
-_ASKERS = 4
-"""Papers and years whose known authors are remembered: queries of one come together."""
-
-
+"""Signals that depend on the document only."""
 RAW = ("bm25", "static", "static_sentence", "encoder", "encoder_sentence")
-_LIKENESSES = ("bm25_sentence", *RAW)
+_TEXT_SIGNALS = ("bm25_sentence", *RAW)
+
+WORDS, CITING, SENTENCE = "words", "said", "_sentence"
+"""Names of lists of candidates: by BM25, by citing sentences; the suffix of those by a sentence."""
+BATCH = 64
+"""Queries whose texts the models embed together."""
+_PRECOMPUTED_BYTES = 64 << 20
+_CITED_AUTHORS = 4
+"""Papers and years whose authors are cached: the queries of a paper come together."""
+_RIDGE = 3.0
+_NONE: Docs = np.zeros(0, np.int64)
+
+
+class Constants(NamedTuple):
+    """Numbers that were set by hand or chosen; ``ranker.json`` says what each is, and how."""
+
+    bm25_depth: int
+    candidates_per_signal: int
+    min_citing_similarity: float
+    cited_candidates: int
+    peer_depth: int
+    peer_divisor: int
+    min_evidence_similarity: float
+    min_sentence_words: int
+    max_citing_sentences: int
+    short_text_words: int
+    unlikely: float
+    unlikely_if_small: float
+    about_ten_percent: float
+    max_size_ratio: int
+    size_exponent: float
+    strong_probability: float
+    strong_word_share: float
+    fair_probability: float
+    fair_word_share: float
+    short_text_word_share: float
+    min_language_share: float
+    min_native_share: float
+    min_native_share_if_unknown: float
+    min_foreign_words: int
+    min_known_share: float
+    min_english_share: float
+
+
+# --- Candidates ---------------------------------------------------------------------------------
+
+
+class CitingScores(NamedTuple):
+    """Cited documents, and the summed similarity of a text and their citing sentences (log)."""
+
+    docs: Docs
+    scores: NDArray[np.float32]
+
+
+def allowed_documents(query: Query, in_time: Mask | None, documents: int) -> Mask | None:
+    """Return which documents may be found without a filter; ``None`` for all."""
+    if in_time is None and not len(query.excluded):
+        return None
+    allowed = np.ones(documents, bool) if in_time is None else in_time.copy()
+    allowed[query.excluded] = False
+    return allowed
+
+
+def propose_candidates(  # noqa: PLR0913 - the input of each signal
+    hits: Hits,
+    similarities: Mapping[str, Similarities],
+    present: Mapping[str, Mask | None],
+    citing: CitingScores,
+    *,
+    allowed: Mask | None,
+    depth: int,
+    constants: Constants,
+) -> Iterator[tuple[str, Docs]]:
+    """Yield the documents that each signal proposes: BM25 (``hits``), citing sentences, and each
+    kind of vectors, for the text and for its best sentence (only documents with a vector)."""
+    count = max(constants.candidates_per_signal, depth)
+    yield WORDS, (hits.docs if allowed is None else hits.docs[allowed[hits.docs]])[:count]
+    rows, most = np.arange(len(citing.docs)), constants.cited_candidates
+    if allowed is not None:
+        rows = np.flatnonzero(allowed[citing.docs])
+    if len(rows) > most:  # and those that equal the last one
+        last = np.partition(citing.scores[rows], len(rows) - most)[len(rows) - most]
+        rows = rows[citing.scores[rows] >= last]
+    yield CITING, citing.docs[rows]
+    for kind, similar in similarities.items():
+        mask = present[kind]
+        if allowed is not None:
+            mask = allowed if mask is None else allowed & mask
+        for row in range(len(similar.rough)):
+            yield f"{kind}{SENTENCE if row else ''}", similar.top(row, count, mask)
+
+
+# --- Signals ------------------------------------------------------------------------------------
 
 
 class Signals:
-    """A collection's index and models, ready to tell what speaks for documents."""
+    """A collection's index and models, ready to compute the candidates of queries."""
 
     def __init__(
         self, searcher: Searcher, models: dict[str, Embedder], constants: Constants
@@ -85,27 +156,27 @@ class Signals:
             kind: self.index.vectors_of(model, kind, incomplete=True)
             for kind, model in models.items()
         }
-        self._cited_authors: LruCache[tuple[str | None, int | None], Reals] = LruCache(_ASKERS)
+        self._cited: LruCache[tuple[str | None, int | None], Reals] = LruCache(_CITED_AUTHORS)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What there is to say of vectors that are missing."""
-        shares = [self.share(kind) for kind in self._vectors]
+        """Notes on missing vectors."""
+        shares = map(self.encoded_share, self._vectors)
         folder = printable(self.index.folder.parent)
         return tuple(
             f"{int(100 * share)} % of the documents are encoded so far; the others are ranked by "
-            f"what words say of them. To go on: citebed index {folder} --neural"
+            f"their words. To continue, run: citebed index {folder} --neural"
             for share in shares
             if share < 1
         )
 
-    def share(self, kind: str) -> float:
-        """The share of documents that have a vector of a kind."""
+    def encoded_share(self, kind: str) -> float:
+        """Return the share of documents with a vector of a kind."""
         vectors = self._vectors[kind]
         return 1 - vectors.missing / max(len(vectors), 1)
 
     def prepare(self) -> None:
-        """Make ready for many texts."""
+        """Load what many texts need."""
         for vectors in self._vectors.values():
             vectors.prepare()
         for model in self._models.values():
@@ -113,245 +184,242 @@ class Signals:
                 model.prepare()
         if self.citing is not None:
             self.citing.vectors.prepare()
-            self._by_cited_authors  # noqa: B018 - read now
+            self._authorship  # noqa: B018 - read now
 
-    def embedded(self, queries: Sequence[Query]) -> list[dict[str, Vectors]]:
-        """The vectors of each text and its sentences, by kind: the first row is the text's."""
+    @cached_property
+    def citing(self) -> CitingSentences | None:
+        """The citing sentences, if they have vectors of this model."""
+        citing, model = self.index.citing, self._models.get("static")
+        return citing if citing and model and citing.vectors.is_of(model) else None
+
+    @cached_property
+    def _authorship(self) -> Authorship:
+        """All works of the authors of cited documents."""
+        assert self.citing is not None
+        return self.index.records.works_by_authors_of(np.unique(self.citing.docs).astype(np.int64))
+
+    def embed(self, queries: Sequence[Query]) -> list[dict[str, Vectors]]:
+        """Return the vectors of each text (first row) and its sentences, by kind."""
         texts = [query.texts for query in queries]
         flat = [text for some in texts for text in some]
         ends = np.cumsum([len(some) for some in texts])[:-1]
         parts = {k: np.split(model.queries(flat), ends) for k, model in self._models.items()}
         return [{kind: parts[kind][at] for kind in parts} for at in range(len(queries))]
 
-    def embedded_in_turn(self, queries: Sequence[Query]) -> Iterator[dict[str, Vectors]]:
-        """The same for many texts, some at a time."""
-        for start in range(0, len(queries), AT_ONCE):
-            yield from self.embedded(queries[start : start + AT_ONCE])
+    def embed_in_batches(self, queries: Sequence[Query]) -> Iterator[dict[str, Vectors]]:
+        """Yield the same for many texts."""
+        for start in range(0, len(queries), BATCH):
+            yield from self.embed(queries[start : start + BATCH])
 
-    def score_ahead(self, embedded: Sequence[dict[str, Vectors]]) -> Iterator[dict[str, Vectors]]:
-        """The vectors of many texts one after another; what `features` asks of the documents is
-        computed for some texts together, as many as there is room for."""
+    def precompute(self, embedded: Sequence[dict[str, Vectors]]) -> Iterator[dict[str, Vectors]]:
+        """Yield the vectors of many texts, after computing their similarities in batches."""
         rows = max((len(each) for one in embedded for each in one.values()), default=1)
-        some = max(1, _AHEAD // (4 * rows * max(len(self.index.ids), 1)))
-        for start in range(0, len(embedded), some):
+        size = max(1, _PRECOMPUTED_BYTES // (4 * rows * max(len(self.index.ids), 1)))
+        for start in range(0, len(embedded), size):
             for kind, documents in self._vectors.items():
-                documents.precompute([one[kind] for one in embedded[start : start + some]])
-            yield from embedded[start : start + some]
+                documents.precompute([one[kind] for one in embedded[start : start + size]])
+            yield from embedded[start : start + size]
 
-    def features(
-        self,
-        query: Query,
-        hits: Hits,
-        vectors: dict[str, Vectors],
-        depth: int,
-        in_time: Allowed = None,
-    ) -> Features:
-        """The features of what a query may be answered with; ``hits`` are the best by BM25, and
-        ``in_time`` which documents are not too late.
-
-        Where a query asks among some documents, these are here with the best of all: what a
-        document is a share of, and so what is said of it, is the same whoever is left out.
-        """
-        known, said = self.said(query, vectors)
-        pairs = {kind: self._asked(query, kind, rows) for kind, rows in vectors.items()}
-        allowed = [allowed_for(query, in_time, len(self.index.ids))]
-        if query.among is not None:
-            allowed.append(query.among if allowed[0] is None else query.among & allowed[0])
-        found = candidates(hits, pairs, said, allowed, depth, self.constants)
-        features = self._features(query, hits, found, known)
-        return self._as_asked(query, vectors, features) if query.judged.moves else features
-
-    def said(
-        self, query: Query, vectors: dict[str, Vectors]
-    ) -> tuple[NDArray[np.bool_] | None, Liked]:
-        """Which citing sentences may help a query, and what those say that are like it."""
-        known = None if self.citing is None else self.known(query)
-        if self.citing is None or known is None or "static" not in vectors:
-            return known, NOBODY
-        return known, liked(self.citing, vectors["static"], known, self.constants.alike)
-
-    def similar(self, vectors: dict[str, Vectors]) -> dict[str, Similarities]:
-        """How like all documents are to a query, by the kind of its vectors."""
-        return {kind: self._vectors[kind].compare(rows) for kind, rows in vectors.items()}
-
-    def _as_asked(self, query: Query, vectors: dict[str, Vectors], found: Features) -> Features:
-        """Features of a text that a person's feedback moved, with the raw signals of the text as it
-        is: probabilities were learned from these, and would be far too high."""
-        raw = found.raw.copy()
-        own = usable(query.own_terms or query.terms, self._searcher.view)
-        table = self._searcher.contributions(own.ids, found.docs)
-        raw[:, RAW.index("bm25")] = weighted_sums(table, own.weights)
+    def compare(self, query: Query, vectors: Mapping[str, Vectors]) -> dict[str, Similarities]:
+        """Return the similarity of all documents to a query, by kind of vectors."""
+        found = {}
         for kind, rows in vectors.items():
-            values = self._vectors[kind].score_text(rows, found.docs)
-            known = self._vectors[kind].scales[found.docs] > 0
-            for name, row in ((kind, 0), (f"{kind}_sentence", -1)):
-                at = RAW.index(name)
-                raw[:, at] = np.where(known, values[row], raw[:, at])
-        return found._replace(raw=raw)
+            documents = self._vectors[kind]
+            moved = moved_vectors(rows, documents, query.judged) if query.judged.moves else rows
+            found[kind] = documents.compare(moved)
+        return found
 
-    def _asked(self, query: Query, kind: str, rows: Vectors) -> tuple[DocumentVectors, Vectors]:
-        """The documents' vectors of a kind, and those that ask for them."""
-        documents, judged = self._vectors[kind], query.judged
-        return documents, moved_vectors(rows, documents, judged) if judged.moves else rows
+    def compare_citing(
+        self, query: Query, vectors: Mapping[str, Vectors]
+    ) -> tuple[Mask | None, CitingScores]:
+        """Return which citing sentences the query may use, and the scores of what they cite."""
+        if self.citing is None:
+            return None, CitingScores(_NONE, np.zeros(0, np.float32))
+        visible = self.visible_citing(query)
+        if "static" not in vectors:
+            return visible, CitingScores(_NONE, np.zeros(0, np.float32))
+        similar = self.citing.vectors.compare(vectors["static"])
+        sentences, likeness = similar.above(-1, self.constants.min_citing_similarity)
+        allowed = visible[sentences]
+        docs, rows = np.unique(self.citing.docs[sentences[allowed]], return_inverse=True)
+        sums = np.zeros(len(docs), np.float32)
+        np.add.at(sums, rows, likeness[allowed])
+        return visible, CitingScores(docs.astype(np.int64), np.log1p(sums))
 
-    def _features(
-        self, query: Query, hits: Hits, found: Candidates, known: NDArray[np.bool_] | None
-    ) -> Features:
-        docs, raw = found.docs, {}
-        columns = self._of_others(query, docs, known)
-        columns["citing"] = _at(docs, *found.liked)
-        raw["bm25"], columns["bm25_sentence"], shares = self._by_words(query, docs, hits)
-        others = ~np.isin(hits.docs, query.judged.relevant)
-        columns["bm25"] = _share(raw["bm25"], hits.scores[others])
-        for kind, similar in found.similar.items():
-            values = similar.exact(docs).astype(np.float64)
-            known = self._vectors[kind].present
-            if known is not None:
-                told = [columns[name] for name in _LIKENESSES if name in columns]
-                values = with_expected(values, known[docs], found.by_all, np.column_stack(told))
-            for name, row in ((kind, 0), (f"{kind}_sentence", -1)):
-                least, most = similar.bounds(row, query.judged.relevant)
-                columns[name] = np.minimum((values[row] - least) / max(most - least, 1e-9), 1.0)
-                raw[name] = values[row]
-        alike = np.sum([columns[name] for name in _LIKENESSES if name in columns], axis=0)
-        columns["peers"] = self._peers(docs, alike)
-        return Features(docs, _table(columns, SIGNALS, docs), _table(raw, RAW, docs), shares)
-
-    def _by_words(self, query: Query, docs: Docs, hits: Hits) -> tuple[Reals, Reals, Reals]:
-        """The documents' BM25, also of those that were not found by it; the share that each has of
-        the best for one of the sentences; and what each term adds."""
-        final = usable(query.terms, self._searcher.view)
-        table = self._searcher.contributions(final.ids, docs)
-        scores = weighted_sums(table, final.weights)
-        order = np.argsort(hits.docs)
-        place = np.searchsorted(hits.docs, docs, sorter=order)
-        place[place == len(hits.docs)] = 0
-        if len(hits.docs):
-            place = order[place]
-            known = hits.docs[place] == docs
-            scores[known] = hits.scores[place[known]]
-        sentences, others = query.texts[1:], ~np.isin(docs, query.judged.relevant)
-        shares = [self._share_of(sentence, final.ids, table, others) for sentence in sentences]
-        best = np.max(shares, axis=0) if sentences else _share(scores, scores[others])
-        return scores, best, table * final.weights
-
-    def _share_of(
-        self, sentence: str, terms: Docs, table: Reals, others: NDArray[np.bool_]
-    ) -> Reals:
-        """What share of the best of the ``others`` each document has for a sentence of a text whose
-        ``terms`` add to documents what the ``table`` has."""
-        own = usable(self._searcher.query(sentence), self._searcher.view)
-        columns = np.searchsorted(terms, own.ids)
-        there = columns < len(terms)
-        there[there] = terms[columns[there]] == own.ids[there]
-        scores = weighted_sums(table[:, columns[there]], own.weights[there])
-        return _share(scores, scores[others])
-
-    # --- What other papers say ---
-
-    @cached_property
-    def citing(self) -> CitingSentences | None:
-        """The sentences that cite, where they have the vectors of the model at hand."""
-        citing, model = self.index.citing, self._models.get("static")
-        return citing if citing and model and citing.vectors.is_of(model) else None
-
-    def known(self, query: Query) -> NDArray[np.bool_]:
-        """Which citing sentences may help a query."""
+    def visible_citing(self, query: Query) -> Mask:
+        """Return which citing sentences a query may use."""
         assert self.citing is not None
         paper = self.index.papers.find(query.paper) if query.paper else -1
         return self.citing.known_to(paper, query.year)
 
-    def _of_others(
-        self, query: Query, docs: Docs, known: NDArray[np.bool_] | None
-    ) -> dict[str, Reals]:
-        found = {name: values_of(self.index, docs) for name, values_of in OF_RECORDS.items()}
-        found["age"] = self._ages(docs, query.year)
-        if self.citing is None or known is None:
-            return found
-        found["authors"] = self._authors(query, known)[docs]
-        is_candidate = np.zeros(len(self.index.ids), bool)
+    def compute(
+        self,
+        query: Query,
+        hits: Hits,
+        vectors: Mapping[str, Vectors],
+        depth: int,
+        in_time: Mask | None = None,
+    ) -> Candidates:
+        """Return the candidates of a query with their signals, in the order of documents.
+
+        ``hits`` are the best by BM25, ``in_time`` documents that are not too late. With a filter,
+        the best of all documents are candidates too: signals, which are shares of the best, are the
+        same with and without it. The scores are BM25.
+        """
+        visible, citing = self.compare_citing(query, vectors)
+        similarities = self.compare(query, vectors)
+        masks = [allowed_documents(query, in_time, len(self.index.ids))]
+        if query.filter_mask is not None:
+            mask = query.filter_mask if masks[0] is None else query.filter_mask & masks[0]
+            masks.append(mask)
+        present = {kind: documents.present for kind, documents in self._vectors.items()}
+        fair, others = [_NONE], list[Docs]()  # by signals that all documents have, and by others
+        for allowed in masks:
+            for name, docs in propose_candidates(
+                hits, similarities, present, citing,
+                allowed=allowed, depth=depth, constants=self.constants,
+            ):  # fmt: skip
+                is_fair = present.get(name.removesuffix(SENTENCE)) is None
+                (fair if is_fair else others).append(docs)
+        docs = np.unique(np.concatenate(fair + others))
+        is_fair_candidate = np.isin(docs, np.concatenate(fair))
+
+        raw, columns = {}, self._record_columns(query, docs, visible)
+        columns["citing"] = np.zeros(len(docs))
+        is_cited = np.isin(docs, citing.docs)
+        columns["citing"][is_cited] = citing.scores[np.isin(citing.docs, docs)]
+        raw["bm25"], columns["bm25_sentence"], term_scores = self._word_columns(query, docs, hits)
+        rivals = ~np.isin(hits.docs, query.judged.relevant)
+        columns["bm25"] = _share_of_best(raw["bm25"], hits.scores[rivals])
+        for kind, similar in similarities.items():
+            values = similar.exact(docs).astype(np.float64)
+            if (known := present[kind]) is not None:
+                inputs = [columns[name] for name in _TEXT_SIGNALS if name in columns]
+                values = impute(values, known[docs], is_fair_candidate, np.column_stack(inputs))
+            for name, row in ((kind, 0), (f"{kind}{SENTENCE}", -1)):
+                least, most = similar.bounds(row, query.judged.relevant)
+                columns[name] = np.minimum((values[row] - least) / max(most - least, 1e-9), 1.0)
+                raw[name] = values[row]
+        likeness = np.sum([columns[name] for name in _TEXT_SIGNALS if name in columns], axis=0)
+        divided = self.index.totals.documents // max(self.constants.peer_divisor, 1)
+        peers = np.zeros(len(docs))
+        count = min(self.constants.peer_depth, divided)
+        peers[np.argsort(-likeness, kind="stable")[:count]] = 1
+        columns["peers"] = np.log1p(self.index.records.authorship(docs).sum_other_works(peers))
+        if query.judged.moves:
+            self._restore_raw(query, docs, vectors, raw)
+        none = np.zeros(len(docs))
+        return Candidates(
+            query, docs, raw["bm25"],
+            np.stack([columns.get(name, none) for name in SIGNALS], axis=1),
+            np.stack([raw.get(name, none) for name in RAW], axis=1),
+            term_scores, vectors=vectors,
+        )  # fmt: skip
+
+    def _restore_raw(
+        self, query: Query, docs: Docs, vectors: Mapping[str, Vectors], raw: dict[str, Reals]
+    ) -> None:
+        """Compute raw signals of the text before feedback: probabilities were learned from these,
+        and would be far too high."""
+        own = usable(query.original_terms or query.terms, self._searcher.view)
+        raw["bm25"] = weighted_sums(self._searcher.contributions(own.ids, docs), own.weights)
+        for kind, rows in vectors.items():
+            values = self._vectors[kind].score_text(rows, docs)
+            known = self._vectors[kind].scales[docs] > 0
+            for name, row in ((kind, 0), (f"{kind}{SENTENCE}", -1)):
+                raw[name] = np.where(known, values[row], raw[name])
+
+    def _word_columns(self, query: Query, docs: Docs, hits: Hits) -> tuple[Reals, Reals, Reals]:
+        """Return BM25 (also of documents that BM25 did not find), the share of the best score for
+        the best sentence, and what each term adds."""
+        final = usable(query.terms, self._searcher.view)
+        table = self._searcher.contributions(final.ids, docs)
+        scores = weighted_sums(table, final.weights)
+        _, rows, found = np.intersect1d(docs, hits.docs, assume_unique=True, return_indices=True)
+        scores[rows] = hits.scores[found]
+        rivals = ~np.isin(docs, query.judged.relevant)
+        shares = []
+        for sentence in query.texts[1:]:
+            own = usable(self._searcher.query(sentence), self._searcher.view)
+            _, columns, terms = np.intersect1d(
+                final.ids, own.ids, assume_unique=True, return_indices=True
+            )
+            sums = weighted_sums(table[:, columns], own.weights[terms])
+            shares.append(_share_of_best(sums, sums[rivals]))
+        best = np.max(shares, axis=0) if shares else _share_of_best(scores, scores[rivals])
+        return scores, best, table * final.weights
+
+    def _record_columns(self, query: Query, docs: Docs, visible: Mask | None) -> dict[str, Reals]:
+        """Return the signals of records, and those of citations that are visible to the query."""
+        index, year = self.index, query.year
+        columns = {name: compute(index, docs) for name, compute in RECORD_SIGNALS.items()}
+        years = index.records.years[docs].astype(np.int64)
+        ages = np.log1p(np.clip((year or index.totals.latest) - years, 0, None))
+        columns["age"] = np.where(years > 0, ages, 0.0)
+        citing = self.citing
+        if citing is None or visible is None:
+            return columns
+
+        def count_authors() -> Reals:
+            cited, _ = _unique_pairs(citing.docs[visible], citing.papers[visible])
+            counts = np.bincount(cited, minlength=len(index.ids)).astype(np.float64)
+            return np.log1p(self._authorship.sum_other_works(counts))
+
+        columns["authors"] = self._cited.get((query.paper, year), count_authors)[docs]
+        is_candidate = np.zeros(len(index.ids), bool)
         is_candidate[docs] = True
-        rows = np.flatnonzero(known & is_candidate[self.citing.docs])
-        places = np.searchsorted(docs, self.citing.docs[rows])
-        which, papers = _pairs(places, self.citing.papers[rows])
-        found["cited"] = np.log1p(np.bincount(which, minlength=len(docs)))
-        found["lately"] = self._lately(rows, places, docs, query.year)
-        beside = np.isin(papers, self._papers_citing(query.cites))
-        found["cocited"] = np.log1p(np.bincount(which[beside], minlength=len(docs)))
-        return found
-
-    def _authors(self, query: Query, known: NDArray[np.bool_]) -> Reals:
-        """How much other works of each document's best known author are cited."""
-        key = (query.paper, query.year)
-        return self._cited_authors.get(key, lambda: self._of_cited_authors(known))
-
-    def _of_cited_authors(self, known: NDArray[np.bool_]) -> Reals:
-        assert self.citing is not None
-        cited, _ = _pairs(self.citing.docs[known], self.citing.papers[known])
-        counts = np.bincount(cited, minlength=len(self.index.ids)).astype(np.float64)
-        return np.log1p(self._by_cited_authors.sum_other_works(counts))
-
-    @cached_property
-    def _by_cited_authors(self) -> Authorship:
-        """All that those wrote of whom something is cited."""
-        assert self.citing is not None
-        return self.index.records.works_by_authors_of(np.unique(self.citing.docs).astype(np.int64))
-
-    def _peers(self, docs: Docs, likeness: Reals) -> Reals:
-        """How many of the documents that fit best are by an author of each, too."""
-        among = np.zeros(len(docs))
-        one_of = max(self.constants.fitting_one_of, 1)
-        count = min(self.constants.fitting, self.index.totals.documents // one_of)
-        among[np.argsort(-likeness, kind="stable")[:count]] = 1
-        return np.log1p(self.index.records.authorship(docs).sum_other_works(among))
-
-    def _lately(self, rows: Docs, places: Docs, docs: Docs, year: int | None) -> Reals:
-        assert self.citing is not None
+        rows = np.flatnonzero(visible & is_candidate[citing.docs])
+        places = np.searchsorted(docs, citing.docs[rows])
+        which, papers = _unique_pairs(places, citing.papers[rows])
+        columns["cited"] = np.log1p(np.bincount(which, minlength=len(docs)))
         last = np.zeros(len(docs))
-        np.maximum.at(last, places, self.citing.years[rows])
-        now = year or self.index.totals.latest_citing
-        return np.where(last > 0, 1 / np.maximum(now - last, 1), 0.0)
-
-    def _papers_citing(self, cites: Docs) -> Docs:
-        assert self.citing is not None
-        rows = [row for document in cites.tolist() for row in self.citing.of(document)]
-        return np.unique(self.citing.papers[rows]).astype(np.int64)
-
-    def _ages(self, docs: Docs, year: int | None) -> Reals:
-        records = self.index.records
-        years = records.years[docs].astype(np.int64)
-        now = year or self.index.totals.latest
-        return np.where(years > 0, np.log1p(np.clip(now - years, 0, None)), 0.0)
+        np.maximum.at(last, places, citing.years[rows])
+        now = year or index.totals.latest_citing
+        columns["lately"] = np.where(last > 0, 1 / np.maximum(now - last, 1), 0.0)
+        cited_rows = [row for document in query.cites.tolist() for row in citing.of(document)]
+        beside = np.isin(papers, np.unique(citing.papers[cited_rows]).astype(np.int64))
+        columns["cocited"] = np.log1p(np.bincount(which[beside], minlength=len(docs)))
+        return columns
 
 
-def _at(docs: Docs, known: Docs, values: NDArray[np.float32]) -> Reals:
-    """The values of documents, of which some are known, in order; 0 for the others."""
-    found = np.zeros(len(docs))
-    places = np.searchsorted(docs, known)
-    there = places < len(docs)
-    there[there] = docs[places[there]] == known[there]
-    found[places[there]] = values[there]
+def impute(values: Reals, known: Mask, fair: Mask, others: Reals) -> Reals:
+    """Return similarities (a row for the text, perhaps one for its best sentence) with estimates
+    for candidates that have no vector yet, so that they are neither favoured nor punished.
+
+    The estimates are a ridge regression on the ``others`` (columns of signals), learned from known
+    candidates that other signals proposed (``fair``): the nearest by the vectors are no sample.
+    """
+    taught = known & fair if (known & fair).any() else known
+    if known.all() or not taught.any():
+        return values
+    means = others[taught].mean(axis=0)
+    inputs, unknown = others[taught] - means, others[~known] - means
+    scale = np.maximum(inputs.std(axis=0), 1e-9)
+    inputs, unknown = inputs / scale, unknown / scale
+    found, middle = values.copy(), values[:, taught].mean(axis=1)
+    gram = inputs.T @ inputs + _RIDGE * np.eye(inputs.shape[1])
+    weights = np.linalg.solve(gram, inputs.T @ (values[:, taught].T - middle))
+    least, most = values[:, taught].min(axis=1), values[:, taught].max(axis=1)
+    found[:, ~known] = np.clip((unknown @ weights + middle).T, least[:, None], most[:, None])
     return found
 
 
-def _pairs(first: NDArray[Any], second: NDArray[Any]) -> tuple[Docs, Docs]:
-    """Pairs of numbers, each once and in order."""
+def _unique_pairs(first: NDArray[Any], second: NDArray[Any]) -> tuple[Docs, Docs]:
+    """Return pairs of numbers, each once and in order."""
     both = np.unique(first.astype(np.int64) << 32 | second.astype(np.int64))
     return both >> 32, both & 0xFFFFFFFF
 
 
 def weighted_sums(table: Reals, weights: Reals) -> Reals:
-    """The weighted sum of each row. A row's sum does not depend on the other rows, to the last bit;
-    a product of matrices does not promise that, and a shard must give the scores of one machine."""
+    """Return the weighted sum of each row.
+
+    A row's sum never depends on other rows, to the last bit: a shard must get the scores of a whole
+    index, and a product of matrices does not promise that.
+    """
     return np.asarray(np.einsum("rc,c->r", np.ascontiguousarray(table), weights), np.float64)
 
 
-def _share(scores: Reals, of: Reals) -> Reals:
-    """What share scores are of the best of some; no more than all of it."""
-    best = float(of.max(initial=0.0))
+def _share_of_best(scores: Reals, rivals: Reals) -> Reals:
+    """Return scores as a share of the best of some, at most 1."""
+    best = float(rivals.max(initial=0.0))
     return np.minimum(scores / best, 1.0) if best > 0 else np.zeros_like(scores)
-
-
-def _table(columns: dict[str, Reals], names: Iterable[str], docs: Docs) -> Reals:
-    none = np.zeros(len(docs))
-    return np.stack([columns.get(name, none) for name in names], axis=1)

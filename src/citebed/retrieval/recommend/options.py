@@ -1,94 +1,61 @@
-"""How texts are to be answered: what a person asks for beside the text, and said of documents."""
+"""Options of a recommend call, shared by the command line, the web API and Python."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
+from pathlib import Path
 
 from citebed.collection.filters import Filter
-from citebed.drafts.records import Passage
-from citebed.retrieval.execution.runner import Runner
-from citebed.retrieval.index.index import Index
-from citebed.retrieval.recommend.cited import Known
-from citebed.retrieval.search.feedback import NOT_JUDGED, Judged
+from citebed.errors import CitebedError
 from citebed.retrieval.search.queries import checked_date
 
 
-@dataclass(frozen=True)
-class How:
-    """How many documents, which never, of which time, how likely at least, among which; and what a
-    person said of documents for the text: what is wrong is ``never`` an answer, for no passage."""
+@dataclass(frozen=True, kw_only=True)
+class RecommendOptions:
+    """What to recommend and what to leave out.
 
-    k: int | None
-    exclude: frozenset[str]
-    before: str | None
-    min_probability: float | None
+    ``k``: number of papers; by default up to 10 for one text and 3 for each passage of a draft.
+    ``each``: unit to recommend for, ``text``, ``paragraph`` or ``sentence``; by default the whole
+    of a text, and each paragraph of a draft.
+    ``before``: only papers published before this date (``2019`` or ``2019-07-31``).
+    ``min_probability``: only papers that are right with this probability; 0 always shows the best.
+    ``among``: only papers that pass this filter. It does not change their scores and evidence.
+    ``bib``: your .bib files, in addition to those that a draft names. Papers in them are marked.
+    ``in_bib``: only papers that are in one of these .bib files.
+    ``keep_cited``: also recommend papers that the draft already cites.
+    ``exclude``: ids of papers to leave out.
+    ``relevant``, ``nonrelevant``: papers (by id, DOI, arXiv id or key) that you marked as good, or
+    as not what you mean. The former stay in the list and re-rank the others; the latter never
+    appear, in no other edition either. In a draft, a mark applies to the most similar passage.
+    """
+
+    k: int | None = None
+    each: str | None = None
+    before: str | None = None
+    min_probability: float | None = None
     among: Filter | None = None
-    judged: Judged = NOT_JUDGED
-    never: tuple[str, ...] = ()
+    bib: str | Path | Sequence[str | Path] = ()
+    in_bib: bool = False
+    keep_cited: bool = False
+    exclude: Collection[str] = ()
+    relevant: Collection[str] = ()
+    nonrelevant: Collection[str] = ()
 
-    def but(self, *, exclude: frozenset[str], judged: Judged) -> How:
-        """The same for a passage, for which other documents are no answer."""
-        return replace(self, exclude=self.exclude.union(exclude, self.never), judged=judged)
+    def __post_init__(self) -> None:
+        probability = self.min_probability
+        if probability is not None and not 0 <= probability <= 1:
+            raise CitebedError(
+                f"the minimum probability is {probability}; expected a number from 0 to 1"
+            )
+        if self.before is not None:
+            object.__setattr__(self, "before", checked_date(self.before))
 
-    def said(self, index: Index, judged: Judged) -> How:
-        """The same where a person said something of documents."""
-        never = tuple(index.ids[each] for each in judged.nonrelevant.tolist())
-        return replace(self, judged=judged, never=never)
+    def for_passage(self, cited: Collection[str]) -> RecommendOptions:
+        """Return options that also leave out what a passage cites."""
+        return replace(self, exclude={*self.exclude, *cited})
 
-
-def how_of(
-    k: int | None,
-    exclude: Iterable[str],
-    before: str | None,
-    min_probability: float | None,
-    least: float | None,
-    among: Filter | None,
-) -> How:
-    """How to answer, checked; ``least`` is what ``min_probability`` was called."""
-    if least is not None:
-        warnings.warn("'least' is now 'min_probability'", DeprecationWarning, stacklevel=3)
-    date = None if before is None else checked_date(before)
-    probability = least if min_probability is None else min_probability
-    return How(k, frozenset(exclude), date, probability, among)
-
-
-def judged_of(
-    runner: Runner, known: Known, relevant: Iterable[str], nonrelevant: Iterable[str]
-) -> tuple[Judged, tuple[str, ...]]:
-    """What a person said of documents, which may go by any of their names; and a note where one
-    goes by none, or is gone. What was said to be both is not right."""
-    right, wrong = ({name: _number(runner, known, name) for name in names}
-                    for names in (relevant, nonrelevant))  # fmt: skip
-    unknown = [name for name, number in (*right.items(), *wrong.items()) if number < 0]
-    numbers = {number for number in wrong.values() if number >= 0}
-    others = {number for number in right.values() if number >= 0} - numbers
-    judged = Judged(np.array(sorted(others), np.int64), np.array(sorted(numbers), np.int64))
-    what = f"there is no document {', '.join(map(repr, unknown))}: what was said of it is passed by"
-    return judged, (what,) if unknown else ()
-
-
-def _number(runner: Runner, known: Known, name: str) -> int:
-    ids, there = runner.index.ids, runner.there
-    number = ids.find(name)
-    if number < 0 and (meant := known.find(name)) is not None:
-        number = ids.find(meant)
-    return number if number < 0 or there is None or there[number] else -1
-
-
-def divided(runner: Runner, passages: Sequence[Passage], judged: Judged) -> list[Judged]:
-    """What a person said, for each of several passages: a document is judged for the passage that
-    it is most like by words, and where it is wrong it is no answer for any."""
-    if len(passages) == 1 or not judged:
-        return [judged] * len(passages)
-    both = np.concatenate([judged.relevant, judged.nonrelevant])
-    queries = [runner.query(passage.text) for passage in passages]
-    likest = np.argmax([runner.likeness(query, both) for query in queries], axis=0)
-    at_right, at_wrong = np.split(likest, [len(judged.relevant)])
-    return [
-        Judged(judged.relevant[at_right == at], judged.nonrelevant[at_wrong == at])
-        for at in range(len(passages))
-    ]
+    @property
+    def bib_files(self) -> Sequence[str | Path]:
+        """The .bib files in ``bib``."""
+        return (self.bib,) if isinstance(self.bib, str | Path) else self.bib

@@ -1,11 +1,10 @@
-"""Recommendations: documents and why, with a table inside, which print and render as HTML."""
+"""Recommendations: papers with evidence, as values with a table inside, and as BibTeX."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -13,54 +12,86 @@ import polars as pl
 
 from citebed.errors import CitebedError
 from citebed.frames import TableResult
-from citebed.retrieval.recommend import wording
-from citebed.retrieval.recommend.answers_html import STYLE, answers_html
-from citebed.retrieval.recommend.recommendation import Recommendation
-from citebed.wording import count
+from citebed.retrieval.recommend.display import STYLE, format_confidence, format_html
+from citebed.wording import count, list_first
 
 if TYPE_CHECKING:
     from citebed.collection import Collection
     from citebed.drafts import Passage
     from citebed.records import Document
 
-_MOST_NAMES = 20
+_MAX_NAMES = 20
+_TEXTS = pl.List(pl.String)
 _SCHEMA: dict[str, Any] = {
     "rank": pl.Int64, "doc_id": pl.String, "score": pl.Float64, "title": pl.String,
-    "authors": pl.List(pl.String), "year": pl.Int64, "venue": pl.String, "doi": pl.String,
-    "terms": pl.List(pl.String), "sentence": pl.String,
-    "passage": pl.Int64, "line": pl.Int64, "section": pl.String,
-    "file": pl.String, "column": pl.Int64, "key": pl.String, "in_bib": pl.Boolean,
-    "chance": pl.Float64, "abstract_sentence": pl.String, "citing_sentences": pl.List(pl.String),
-    "cited_by": pl.List(pl.String), "reprints": pl.List(pl.String), "link": pl.String,
-    "strength": pl.String, "probability": pl.Float64, "sure": pl.String,
+    "authors": _TEXTS, "year": pl.Int64, "venue": pl.String, "doi": pl.String,
+    "terms": _TEXTS, "sentence": pl.String, "passage": pl.Int64, "line": pl.Int64,
+    "section": pl.String, "file": pl.String, "column": pl.Int64, "key": pl.String,
+    "in_bib": pl.Boolean, "abstract_sentence": pl.String, "citing_sentences": _TEXTS,
+    "cited_by": _TEXTS, "reprints": _TEXTS, "link": pl.String, "strength": pl.String,
+    "probability": pl.Float64, "sure": pl.String,
 }  # fmt: skip
-_READ: dict[str, Callable[[Recommendation], Any]] = {
-    **{name: attrgetter(name) for name in _SCHEMA},
-    "chance": attrgetter("probability"),  # its former name
-    "sure": wording.sure,
-}
-"""Where the fields of a row come from."""
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """A document for a passage, with evidence.
+
+    ``terms`` are the words of the text that matched, best first. ``sentence`` is the sentence that
+    led to the document, at ``line`` and ``column`` of ``file``; ``passage`` is the number of its
+    passage, and ``section`` its heading. ``key`` is the citation key; ``in_bib`` if it comes from a
+    .bib file. ``probability`` is that of being right, if it is calibrated for this case, or else
+    ``strength`` is ``weak``, ``fair`` or ``strong``. ``abstract_sentence`` is the sentence of the
+    abstract closest to the text; ``citing_sentences`` are from papers that cite the document for
+    the same reason, one of ``cited_by`` each. ``reprints`` are where else the work appeared,
+    ``link`` is an address to read it.
+    """
+
+    rank: int
+    doc_id: str
+    score: float
+    title: str
+    authors: tuple[str, ...]
+    year: int | None
+    venue: str
+    doi: str
+    terms: tuple[str, ...]
+    sentence: str
+    passage: int = 1
+    line: int = 1
+    section: str = ""
+    file: str = ""
+    column: int = 1
+    key: str = ""
+    in_bib: bool = False
+    abstract_sentence: str = ""
+    citing_sentences: tuple[str, ...] = ()
+    cited_by: tuple[str, ...] = ()
+    reprints: tuple[str, ...] = ()
+    link: str = ""
+    strength: str = ""
+    probability: float | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recommendations(TableResult, Sequence[Recommendation]):
-    """What a text should cite, best first; of a draft, passage after passage.
+    """The recommendations for a text, best first, or for the passages of a draft.
 
-    ``passages`` are those of a draft that asked, ``left_out`` the documents that it cites already
-    or is itself, ``notes`` what else there is to say, ``libraries`` the texts of the author's .bib
-    files. Where a learned ranking tells no chances, ``untold`` says why. ``silent`` is how many
-    passages got no answer. ``weak`` are the ids of documents below the threshold, which are only
-    shown because a number of documents was asked for: they get no BibTeX.
+    ``passages`` are those with recommendations; ``skipped`` is the number of the others.
+    ``left_out`` are the documents that the draft cites already or is itself. ``probability_notes``
+    say why there are no probabilities. ``libraries`` are the texts of the user's .bib files.
+    ``weak`` are the ids of documents below the threshold, which are only shown because of ``k``:
+    they get no BibTeX.
     """
 
-    found: tuple[Recommendation, ...]
+    items: tuple[Recommendation, ...]
     passages: tuple[Passage, ...] = ()
     left_out: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     collection: Collection | None = None
     libraries: Sequence[str] = ()
-    untold: tuple[str, ...] = ()
-    silent: int = 0
+    probability_notes: tuple[str, ...] = ()
+    skipped: int = 0
     weak: frozenset[str] = frozenset()
 
     @overload
@@ -68,134 +99,85 @@ class Recommendations(TableResult, Sequence[Recommendation]):
     @overload
     def __getitem__(self, at: slice) -> tuple[Recommendation, ...]: ...
     def __getitem__(self, at: int | slice) -> Recommendation | tuple[Recommendation, ...]:
-        return self.found[at]
+        return self.items[at]
 
     def __len__(self) -> int:
-        return len(self.found)
+        return len(self.items)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and self.found == tuple(other)
+        return isinstance(other, Sequence) and self.items == tuple(other)
 
     __hash__ = None  # type: ignore[assignment]
 
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The recommendations as flat rows, as ``--json`` prints them."""
-        return [{name: read(each) for name, read in _READ.items()} for each in self.found]
+        return [
+            {name: getattr(each, name, None) for name in _SCHEMA}
+            | {"sure": format_confidence(each)}
+            for each in self.items
+        ]
 
     @cached_property
     def table(self) -> pl.DataFrame:
-        """The recommendations as a table: a column for each of their fields."""
+        """The recommendations as a table with a column for each field."""
         return pl.DataFrame(self.rows, schema=_SCHEMA)
 
     def of(self, passage: Passage) -> list[Recommendation]:
-        """What one passage should cite."""
-        return [each for each in self.found if each.passage == passage.number]
+        """Return the recommendations for one passage."""
+        return [each for each in self.items if each.passage == passage.number]
+
+    @property
+    def by_passage(self) -> list[tuple[Passage, list[Recommendation]]]:
+        """Each passage with its recommendations."""
+        return [(passage, self.of(passage)) for passage in self.passages]
 
     def main_table(self) -> pl.DataFrame:
-        """What a person looks at first."""
+        """Return the table to show first."""
         first = ["passage"] if len(self.passages) > 1 else []
         because = pl.col("terms").list.join(", ").alias("because of")
-        sure = pl.Series("how sure", list(map(wording.sure, self.found)), pl.String)
+        sure = pl.col("sure").alias("how sure")
         return self.table.select(*first, "rank", sure, "key", "title", "year", because)
 
     def _repr_html_(self) -> str:
-        """What a terminal shows, for notebooks."""
-        return f"<style>{STYLE}</style>{answers_html(self.answers, self.summary, self.told)}"
+        page = format_html(self.by_passage, self.summary, self.all_notes)
+        return f"<style>{STYLE}</style>{page}"
 
     @property
-    def answers(self) -> list[tuple[Passage, list[Recommendation]]]:
-        """Each passage that asked, and what it should cite."""
-        return [(passage, self.of(passage)) for passage in self.passages]
-
-    @property
-    def told(self) -> tuple[str, ...]:
-        """All that there is to say beside the answers."""
-        return (*self.notes, *self.untold, *self.left_out_note)
+    def all_notes(self) -> tuple[str, ...]:
+        """All notes for the user."""
+        return (*self.notes, *self.probability_notes, *self.left_out_note)
 
     @property
     def summary(self) -> str:
-        """In a line, how many passages of a draft got an answer; empty where there is only one, or
-        none."""
-        if not self.found or len(self.passages) + self.silent < 2:
+        """The number of passages with recommendations in a line; empty for a single passage."""
+        passages = len(self.passages) + self.skipped
+        if not self.items or passages < 2:
             return ""
-        papers = {each.doc_id for each in self.found}
-        had = {each.doc_id for each in self.found if each.in_bib}
+        papers = {each.doc_id for each in self.items}
+        owned = {each.doc_id for each in self.items if each.in_bib}
         wanted = sum(bool(passage.wanted) for passage in self.passages)
-        answered = len({each.passage for each in self.found})
-        asked = count(len(self.passages) + self.silent, "passage")
+        answered = len({each.passage for each in self.items})
         parts = (
-            f"{asked}, {answered:,} answered with {count(len(papers), 'paper')}"
-            + (f", {len(had):,} of them in your .bib" if had else ""),
-            f"first, {count(wanted, 'sentence')} where a citation is to come" if wanted else "",
-            f"{self.silent:,} without an answer" if self.silent else "",
+            f"{count(passages, 'passage')}, {answered:,} with {count(len(papers), 'paper')}"
+            + (f", {len(owned):,} of them in your .bib" if owned else ""),
+            f"first, {count(wanted, 'sentence')} with a citation placeholder" if wanted else "",
+            f"{self.skipped:,} without recommendations" if self.skipped else "",
         )
         return "; ".join(filter(None, parts))
 
     @property
     def left_out_note(self) -> tuple[str, ...]:
-        """What is ``left_out``, in a line for people, if anything is."""
+        """A note on the documents in ``left_out``, if any."""
         if not self.left_out:
             return ()
         keys = self.left_out_keys
-        more = f" and {len(keys) - _MOST_NAMES} more" if len(keys) > _MOST_NAMES else ""
-        which = ", ".join(keys[:_MOST_NAMES]) + more
-        return (f"left out {len(keys)} that the text cites already or is itself: {which}",)
-
-    # --- BibTeX ---
-
-    def bibtex(self, *, full: bool = False) -> str:
-        """BibTeX entries under the keys to type, each once, ready to paste.
-
-        They have what a reference is printed from, or all that the records came with (``full``).
-        What the author's .bib files have already, and what is ``weak``, is left out.
-        """
-        from citebed.drafts.bibliography import entry_to_cite
-
-        return "\n\n".join(
-            entry_to_cite(document, each.key, full=full)
-            for each, document in self._once()
-            if not each.in_bib
-        )
-
-    def append_to(self, path: str | Path, *, full: bool = False) -> tuple[str, ...]:
-        """Add to a .bib file the entries that the author does not have yet; their keys.
-
-        What is there is told by DOI, arXiv id, key, or title and year, so that a second time adds
-        nothing. What is ``weak`` is not added. The file is replaced whole; what stood in it stays
-        to the byte.
-        """
-        from citebed.drafts.bibliography import append_new
-
-        new = [(each.key, document) for each, document in self._once() if not each.in_bib]
-        return append_new(path, new, full=full)
-
-    @property
-    def without_bibtex(self) -> tuple[str, ...]:
-        """Why some documents get no BibTeX entry, in lines for people."""
-        had = len({each.doc_id for each in self.found if each.in_bib} - self.weak)
-        weak = len(self.weak)
-        lines = (
-            f"{count(had, 'paper')} left out that your .bib has already" if had else "",
-            f"{count(weak, 'weak match', 'weak matches')} left out; --min-probability 0 keeps them"
-            if weak
-            else "",
-        )
-        return tuple(filter(None, lines))
-
-    @property
-    def strange_commands(self) -> tuple[str, ...]:
-        """The LaTeX commands in the records that bibliographies do not use: BibTeX is written with
-        these as text."""
-        from citebed.collection.formats.bibtex_writer import unknown_commands
-
-        entries = (document.bibtex or "" for _, document in self._once())
-        return tuple(dict.fromkeys(name for each in entries for name in unknown_commands(each)))
+        what = f"left out {count(len(keys), 'paper')} (already cited, or the draft itself)"
+        return (f"{what}: {list_first(keys, _MAX_NAMES)}",)
 
     @property
     def left_out_keys(self) -> tuple[str, ...]:
-        """The documents that are ``left_out``, by what one types in a ``\\cite``: first of all the
-        keys of the author's own entries."""
+        """The citation keys of the documents in ``left_out``; the user's own come first."""
         from citebed.collection.names import clean_key
         from citebed.collection.tables import row_to_document
         from citebed.drafts.bibliography import bibliography_for, work_from_document
@@ -207,19 +189,65 @@ class Recommendations(TableResult, Sequence[Recommendation]):
         mine = bibliography_for(works, self.libraries)
         return tuple(sorted((mine.find(work) or work).key for work in works))
 
-    def _once(self) -> list[tuple[Recommendation, Document]]:
-        """Each document that is not weak, at its first recommendation."""
-        first: dict[str, Recommendation] = {}
-        for each in self.found:
-            if each.doc_id not in self.weak:
-                first.setdefault(each.doc_id, each)
-        documents = self._documents(first)
-        return [(each, documents[name]) for name, each in first.items()]
+    # --- BibTeX ---
 
-    def _documents(self, names: Iterable[str]) -> dict[str, Document]:
+    def bibtex(self, *, full: bool = False) -> str:
+        """Return BibTeX entries under the keys to type, each once, ready to paste.
+
+        They have what a reference list prints, or all fields (``full``). Papers in the user's .bib
+        files are left out, and ``weak`` ones.
+        """
+        from citebed.drafts.bibliography import entry_to_cite
+
+        entries = (entry_to_cite(document, key, full=full) for key, document in self._new_entries())
+        return "\n\n".join(entries)
+
+    def append_to(self, path: str | Path, *, full: bool = False) -> tuple[str, ...]:
+        """Append entries that the user does not have yet to a .bib file, and return their keys.
+
+        Existing entries are recognised by DOI, arXiv id, key, or title and year, so a second call
+        adds nothing. ``weak`` papers are left out. The file is replaced atomically, and existing
+        content stays byte for byte.
+        """
+        from citebed.drafts.bibliography import append_new
+
+        return append_new(path, self._new_entries(), full=full)
+
+    @property
+    def without_bibtex(self) -> tuple[str, ...]:
+        """Notes on documents without BibTeX entries."""
+        owned = len({each.doc_id for each in self.items if each.in_bib} - self.weak)
+        weak = len(self.weak)
+        lines = (
+            f"{count(owned, 'paper')} left out that your .bib already has" if owned else "",
+            f"{count(weak, 'weak match', 'weak matches')} left out; --min-probability 0 keeps them"
+            if weak
+            else "",
+        )
+        return tuple(filter(None, lines))
+
+    @property
+    def strange_commands(self) -> tuple[str, ...]:
+        """LaTeX commands in the records that bibliographies do not use; BibTeX has them as text."""
+        from citebed.collection.formats.bibtex_writer import unknown_commands
+
+        documents = (document for _, document in self._once())
+        names = (unknown_commands(document.bibtex or "") for document in documents)
+        return tuple(dict.fromkeys(name for some in names for name in some))
+
+    def _new_entries(self) -> list[tuple[str, Document]]:
+        return [(each.key, document) for each, document in self._once() if not each.in_bib]
+
+    def _once(self) -> list[tuple[Recommendation, Document]]:
+        """Return the first recommendation of each document that is not weak."""
         from citebed.collection.tables import row_to_document
 
-        return {row["doc_id"]: row_to_document(row) for row in self._rows(names)}
+        first: dict[str, Recommendation] = {}
+        for each in self.items:
+            if each.doc_id not in self.weak:
+                first.setdefault(each.doc_id, each)
+        documents = {row["doc_id"]: row_to_document(row) for row in self._rows(first)}
+        return [(each, documents[name]) for name, each in first.items()]
 
     def _rows(self, names: Iterable[str]) -> list[dict[str, Any]]:
         if self.collection is None:

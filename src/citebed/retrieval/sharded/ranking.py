@@ -16,24 +16,23 @@ import polars as pl
 from numpy.typing import NDArray
 
 from citebed.collection import Collection
-from citebed.retrieval.execution.masks import Dates, numbers_of
+from citebed.retrieval.execution.masks import DocumentMasks, find_numbers
 from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.index import Totals
 from citebed.retrieval.index.layout import FOLDER, Description
 from citebed.retrieval.pipeline import Learned, Pipeline
-from citebed.retrieval.query import Docs, Query
-from citebed.retrieval.ranking import features
-from citebed.retrieval.ranking.candidates import (
-    OF_SENTENCE,
-    SAID,
+from citebed.retrieval.query import Docs, Mask, Query
+from citebed.retrieval.ranking.features import (
+    BATCH,
+    CITING,
+    SENTENCE,
     WORDS,
-    Allowed,
-    Liked,
-    allowed_for,
-    put_forward,
+    CitingScores,
+    Constants,
+    Signals,
+    allowed_documents,
+    propose_candidates,
 )
-from citebed.retrieval.ranking.constants import Constants
-from citebed.retrieval.ranking.features import Signals
 from citebed.retrieval.ranking.ranker import read_ranker, shipped_ranker
 from citebed.retrieval.search.queries import query_text
 from citebed.retrieval.search.searcher import Hits, Searcher
@@ -64,7 +63,7 @@ def forward(
     signals: Signals,
     queries: Sequence[Query],
     first: Sequence[Hits],
-    in_time: Iterable[Allowed],
+    in_time: Iterable[Mask | None],
     depth: int,
 ) -> pl.DataFrame:
     """Return the candidates of a shard.
@@ -72,12 +71,12 @@ def forward(
     ``first`` are its best documents by words, ``in_time`` masks of documents that are old enough.
     """
     found, ends = list[_List](), [pl.DataFrame(schema=FORWARD)]
-    every = zip(queries, first, signals.embedded_in_turn(queries), in_time, strict=True)
+    every = zip(queries, first, signals.embed_in_batches(queries), in_time, strict=True)
     for number, (query, hits, own, times) in enumerate(every):
-        _, said = signals.said(query, own)
-        similar = signals.similar(own)
-        allowed = allowed_for(query, times, len(signals.index.ids))
-        lists = put_forward(
+        _, said = signals.compare_citing(query, own)
+        similar = signals.compare(query, own)
+        allowed = allowed_documents(query, times, len(signals.index.ids))
+        lists = propose_candidates(
             hits, similar, dict.fromkeys(similar), said,
             allowed=allowed, depth=depth, constants=signals.constants,
         )  # fmt: skip
@@ -98,13 +97,13 @@ class _List(NamedTuple):
 
 
 def _values(
-    name: str, docs: Docs, hits: Hits, said: Liked, similar: dict[str, Similarities]
+    name: str, docs: Docs, hits: Hits, said: CitingScores, similar: dict[str, Similarities]
 ) -> NDArray[np.float64]:
     if name == WORDS:
         return hits.scores
-    if name == SAID:
-        return np.asarray(said.likeness[np.searchsorted(said.docs, docs)], np.float64)
-    kind, row = name.removesuffix(OF_SENTENCE), int(name.endswith(OF_SENTENCE))
+    if name == CITING:
+        return np.asarray(said.scores[np.searchsorted(said.docs, docs)], np.float64)
+    kind, row = name.removesuffix(SENTENCE), int(name.endswith(SENTENCE))
     return np.asarray(similar[kind].exact(docs)[row], np.float64)
 
 
@@ -127,7 +126,7 @@ def _ends(number: int, kind: str, similar: Similarities) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "query": [number] * len(bounds),
-            "name": [f"{kind}{OF_SENTENCE if row else ''}" for row in rows],
+            "name": [f"{kind}{SENTENCE if row else ''}" for row in rows],
             "least": [least for least, _ in bounds],
             "most": [most for _, most in bounds],
         },
@@ -139,8 +138,8 @@ def best_of(rows: pl.DataFrame, depth: int, constants: Constants) -> pl.DataFram
     """Return the best candidates of all shards: as many per list as one index would return."""
     documents = rows.filter(pl.col("doc_id").is_not_null())
     ends = rows.filter(pl.col("doc_id").is_null())
-    wanted = max(constants.candidates, depth)
-    counts = {WORDS: max(depth, constants.by_words), SAID: constants.cited_candidates}
+    wanted = max(constants.candidates_per_signal, depth)
+    counts = {WORDS: max(depth, constants.bm25_depth), CITING: constants.cited_candidates}
     # Ties: the later id first, as everywhere; citing sentences keep all ties.
     ranked = (
         documents.drop("most")
@@ -152,7 +151,7 @@ def best_of(rows: pl.DataFrame, depth: int, constants: Constants) -> pl.DataFram
     )
     is_first = pl.col("place") < pl.col("wanted")
     last = pl.col("value").filter(is_first).min().over("query", "name")
-    is_said = (pl.col("name") == SAID) & (pl.col("value") >= last)
+    is_said = (pl.col("name") == CITING) & (pl.col("value") >= last)
     chosen = ranked.filter(is_first | is_said).drop("place", "wanted")
     whole = ends.group_by("query", "name").agg(pl.col("least").min(), pl.col("most").max())
     return pl.concat([chosen, whole], how="diagonal")
@@ -183,20 +182,20 @@ class SomeRunner(Runner):
         wholes = Wholes(counts, index)
         searcher = Searcher(index, pipeline.model, counts.fields, wholes)
         super().__init__(collection, index, pipeline, options, searcher=searcher)
-        self._dates = Dates(collection, index, dates_of(gathered.extracts))
+        self.masks = DocumentMasks(collection, index, dates_of(gathered.extracts))
+        self.masks.present = None  # each shard leaves out what is gone
         self._ends = gathered.ends
-        self.there = None  # each shard leaves out what is gone
 
     def answers(self, queries: Sequence[Query], depth: int) -> list[Hits]:
         """The best documents of the whole collection for each of the queries that it was gathered
         for."""
         bounds, ends = _bounds_by_place(self._ends), dict[str, dict[bytes, Bounds]]()
-        for place, vectors in enumerate(self.ranks.signals.embedded_in_turn(queries)):
+        for place, vectors in enumerate(self.ranker.signals.embed_in_batches(queries)):
             for kind, rows in vectors.items():
                 ends.setdefault(kind, {})[rows.tobytes()] = bounds[place, kind]
         for kind, known in ends.items():
-            self.index.vectors_of(self.ranks.models[kind], kind).use_bounds(known)
-        return [each.hits for each in self.results(queries, depth)]
+            self.index.vectors_of(self.ranker.models[kind], kind).use_bounds(known)
+        return [each.hits for each in self.run(queries, depth)]
 
 
 def _bounds_by_place(ends: pl.DataFrame) -> Mapping[tuple[int, str], Bounds]:
@@ -204,13 +203,13 @@ def _bounds_by_place(ends: pl.DataFrame) -> Mapping[tuple[int, str], Bounds]:
     for query, name, least, most in (
         ends.select("query", "name", "least", "most").sort("query", "name").rows()
     ):
-        found.setdefault((query, name.removesuffix(OF_SENTENCE)), []).append((least, most))
+        found.setdefault((query, name.removesuffix(SENTENCE)), []).append((least, most))
     return found
 
 
 EXTRACTS: Mapping[str, Any] = {"data": pl.Binary}
 """Extracts of shards, as bytes."""
-AT_ONCE = 4 * features.AT_ONCE
+AT_ONCE = 4 * BATCH
 """Queries that are ranked together; models are given as many texts at a time as on one machine."""
 
 _DOCUMENTS = 16_384
@@ -239,14 +238,14 @@ class ForwardShard:
     def __call__(self, shard: Shard) -> pl.DataFrame:
         """Return the candidates of the shard."""
         runner, found = self.search.asked_of(shard)
-        ranks, depth = runner.ranks, self.search.depth
+        ranks, depth = runner.ranker, self.search.depth
         if self.is_ready:
-            ranks.prepare()
+            ranks.signals.prepare()
         queries = [
             replace(query, text=text.text, paper=text.paper, year=text.year)
             for query, text in zip(found, self.texts, strict=True)
         ]
-        first = runner.search(queries, max(depth, ranks.constants.by_words))
+        first = runner.search(queries, max(depth, ranks.constants.bm25_depth))
         in_time = [runner.in_time(query) for query in queries]
         return forward(ranks.signals, queries, first, in_time, depth)
 
@@ -263,7 +262,7 @@ class ExtractShard:
     def __call__(self, shard: Shard) -> pl.DataFrame:
         """Return extracts of the documents in this shard."""
         texts = _texts_of(shard)
-        docs = np.union1d(numbers_of(shard.index, self.ids), np.arange(len(shard.index.ids))[:1])
+        docs = np.union1d(find_numbers(shard.index, self.ids), np.arange(len(shard.index.ids))[:1])
         if self.authors is not None:
             docs = np.setdiff1d(_cited_works(shard, texts, self.authors), docs)
         parts = (docs[start : start + _DOCUMENTS] for start in range(0, len(docs), _DOCUMENTS))
@@ -313,7 +312,7 @@ class ShardedRanking:
         runner = SomeRunner(self.collection, self._about, gathered, self.seen.pipeline, options)
         if self.is_ready:
             runner.prepare()
-        asked = [runner.query_of(row) for row in table.iter_rows(named=True)]
+        asked = [runner.row_query(row) for row in table.iter_rows(named=True)]
         return runner, runner.table(asked, runner.answers(asked, options.depth))
 
     def _texts(self, table: pl.DataFrame) -> tuple[Text, ...]:

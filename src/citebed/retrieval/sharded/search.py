@@ -19,7 +19,12 @@ from citebed.collection import Collection
 from citebed.collection.progress import SILENT, Progress
 from citebed.errors import CitebedError
 from citebed.retrieval.analysis import Analyser, analyser_of, is_telling
-from citebed.retrieval.execution.runner import RUN_COLUMNS, RunOptions, pays, without_words
+from citebed.retrieval.execution.runner import (
+    RUN_COLUMNS,
+    RunOptions,
+    empty_queries_note,
+    is_worth_preparing,
+)
 from citebed.retrieval.feedback.base import Feedback, FeedbackDocuments, TermWeights
 from citebed.retrieval.index import layout
 from citebed.retrieval.index.layout import FOLDER
@@ -226,7 +231,7 @@ class ShardedSearch:
         parts, empty = [pl.DataFrame(schema=RUN_COLUMNS)], list[str]()
         ranks = isinstance(pipeline.stage, Ranking)
         at_once = AT_ONCE if ranks else _AT_ONCE
-        is_ready = pays(table.height, self.indexed.postings)
+        is_ready = is_worth_preparing(table.height, self.indexed.postings)
         for start in range(0, table.height, at_once):
             some = table[start : start + at_once]
             batch = self._batch(some, pipeline, options, table.height)
@@ -234,12 +239,12 @@ class ShardedSearch:
             if ranks:
                 ranking = ShardedRanking(self.collection, batch.seen, self.spread, is_ready)
                 runner, found = ranking.ranked(some, batch.queries())
-                facts = {"ranking": runner.ranks.facts}
+                facts = {"ranking": runner.ranker.facts}
                 parts.append(found)
             else:
                 parts.append(batch.found(self.spread, judged))
             progress.add(some.height)
-        said = ([without_words(empty)] if empty else []) + notes
+        said = ([empty_queries_note(empty)] if empty else []) + notes
         return Run(pl.concat(parts), str(pipeline), notes=tuple(said), facts=facts)
 
     def _judged(

@@ -30,8 +30,8 @@ from citebed.retrieval.index.citation_contexts import read_contexts
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.index.layout import FIELDS, FOLDER, Description
 from citebed.retrieval.index.statistics import IndexReport
-from citebed.retrieval.ranking.fitted_weights import as_fit
-from citebed.retrieval.ranking.fitting import Indexed, is_stale, learned
+from citebed.retrieval.ranking.collection_weights import parse_weights
+from citebed.retrieval.ranking.weight_fit import FitInput, fit_weights, is_stale
 from citebed.retrieval.search.fields import Fields
 from citebed.retrieval.vectors.static_model import choose_model, find_model
 from citebed.wording import printable
@@ -341,10 +341,10 @@ def _fitted(collection: Collection, indexed: IndexedShards, anew: bool) -> Index
     """Add fitted ranking weights: the old ones, unless they are stale."""
     known = None
     with contextlib.suppress(CollectionError):
-        known = None if anew else as_fit(read_indexed(collection).fit)
-    now = Indexed(indexed.documents, indexed.analyser, find_model(indexed.static))
+        known = None if anew else parse_weights(read_indexed(collection).fit)
+    now = FitInput(indexed.documents, indexed.analyser, find_model(indexed.static))
     if known is None or is_stale(known, now):
-        known = learned(collection, now)
+        known = fit_weights(collection, now)
     return replace(indexed, fit=asdict(known))
 
 

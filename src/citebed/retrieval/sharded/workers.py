@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import polars as pl
 
-from citebed.retrieval.execution.runner import Runner, RunOptions, pays
+from citebed.retrieval.execution.runner import Runner, RunOptions, is_worth_preparing
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.models.base import Floats
@@ -58,7 +58,7 @@ class SeenWhole:
         )
         # As one machine would be for all documents: what a query costs beside its postings it costs
         # in every shard.
-        if self.everything is not None and pays(queries, self.indexed.postings):
+        if self.everything is not None and is_worth_preparing(queries, self.indexed.postings):
             runner.searcher.prepare()
         return runner, wholes
 
@@ -116,7 +116,7 @@ class SearchShard:
         df, cf = runner.searcher.without(asked.hidden).frequencies(ids)
         terms = TermWeights(ids, asked.weights[here], df, cf, final=True, extra=asked.extra)
         excluded = _numbers(runner.index, asked.exclude)
-        return Query("", terms, excluded=excluded, before=asked.before, hidden=asked.hidden)
+        return Query("", terms, excluded=excluded, before=asked.before, hidden_paper=asked.hidden)
 
 
 def _numbers(index: Index, names: Iterable[str]) -> Docs:

@@ -18,7 +18,12 @@ from citebed.drafts.reader import parse_draft
 from citebed.drafts.records import Draft, Passage, Place
 from citebed.drafts.uploads import read_uploads
 from citebed.errors import CitebedError
-from citebed.retrieval.recommend.citing import CITING_FORMS, ToCite, cited_as, to_cite
+from citebed.retrieval.recommend.citation_keys import (
+    CITATION_FORMATS,
+    CitationItem,
+    citation_items,
+    format_citations,
+)
 from citebed.web.workbench.open_collections import OpenCollection
 from citebed.web.workbench.site import (
     TAKES_FILES,
@@ -247,30 +252,32 @@ async def get_papers(at: At, draft_id: str) -> JSONResponse:
     return await at.json(work)
 
 
-def _get_cites(collection: OpenCollection, draft: StoredDraft, doc_ids: list[str]) -> list[ToCite]:
+def _get_cites(
+    collection: OpenCollection, draft: StoredDraft, doc_ids: list[str]
+) -> list[CitationItem]:
     """Return documents with the citation keys of the draft's own libraries."""
     read = collection.drafts.read_draft(draft.draft_id) or Draft(())
     libraries = dict.fromkeys((*collection.drafts.libraries(draft.draft_id), *read.library))
-    return to_cite(collection.workbench, doc_ids, list(libraries), [read])
+    return citation_items(collection.workbench, doc_ids, list(libraries), [read])
 
 
 Form = Literal["bibtex", "ris", "csl-json", "keys"]
 
 
 @router.get(
-    f"{_DRAFT}/export", **answers_file(*(form.media_type for form in CITING_FORMS.values()))
+    f"{_DRAFT}/export", **answers_file(*(form.media_type for form in CITATION_FORMATS.values()))
 )
 async def export_basket(at: At, draft_id: str, form: Form = "bibtex") -> Response:
     """Download a draft's basket: BibTeX, RIS, CSL-JSON, or the ``\\cite{…}`` to type."""
 
     def work() -> tuple[str, str]:
         draft = at.collection.drafts.draft(draft_id)
-        text = cited_as(form, _get_cites(at.collection, draft, list(draft.basket)))
+        text = format_citations(form, _get_cites(at.collection, draft, list(draft.basket)))
         name = re.sub(r"[^A-Za-z0-9]+", "-", draft.name).strip("-").lower()[:60]
         return name or "basket", text
 
     name, text = await at.run(work)
-    chosen = CITING_FORMS[form]
+    chosen = CITATION_FORMATS[form]
     data = text.encode("utf-8", "replace")
     return send_file(data, f"{name}.{chosen.ending}", chosen.media_type)
 

@@ -82,7 +82,7 @@ def _indexed(folder: Path, made: Outcome, progress: Progress) -> Outcome:
     from citebed.collection import open_collection
     from citebed.report.collection import index_lines
     from citebed.retrieval.index.builder import IndexOptions
-    from citebed.retrieval.ranking.fitting import build_index
+    from citebed.retrieval.ranking.weight_fit import build_index
 
     progress.step("indexing: documents", 0)
     report = build_index(open_collection(folder), IndexOptions(), progress)
@@ -98,7 +98,7 @@ def _search(folder: Path, asked: dict[str, Any], progress: Progress) -> Outcome:
     import shlex
 
     from citebed.files.output_files import find_free_path
-    from citebed.retrieval.execution.run_files import Asked, run_file, search_to_file
+    from citebed.retrieval.execution.run_files import SearchRequest, run_file, search_to_file
     from citebed.retrieval.execution.runner import RunOptions
     from citebed.retrieval.search.fields import fields_of
 
@@ -109,7 +109,9 @@ def _search(folder: Path, asked: dict[str, Any], progress: Progress) -> Outcome:
     output = find_free_path(run_file(folder, model, queries))
     found = search_to_file(
         folder,
-        Asked(queries=queries, model=model, options=options, output=output, command=command),
+        SearchRequest(
+            queries=queries, model=model, options=options, output=output, command=command
+        ),
         progress,
     )
     files = [str(path.relative_to(folder)) for path in found.files]

@@ -18,7 +18,7 @@ from citebed.retrieval.library.facets import FACETS
 from citebed.retrieval.library.finding import SORTS
 from citebed.retrieval.library.found import Found
 from citebed.retrieval.library.map import Map
-from citebed.retrieval.recommend.wording import authors_of
+from citebed.retrieval.recommend.display import format_authors
 from citebed.text.names import display_name, family_name
 from citebed.web.workbench.drafts import read_stored_draft
 from citebed.web.workbench.open_collections import OpenCollection
@@ -373,7 +373,7 @@ async def show_library(at: At, url: Annotated[LibraryUrl, Query()]) -> Response:
     return at.page(
         "library", "library", found=found, problem=problem, asked=asked, like=given, facets=facets,
         make_url=make_url, make_facet_url=make_facet_url, sorts=_SORT_NAMES, paging=paging,
-        authors_of=authors_of, count=count,
+        format_authors=format_authors, count=count,
     )  # fmt: skip
 
 
@@ -397,7 +397,8 @@ async def show_document(at: At, doc: Annotated[str, Query(max_length=500)]) -> R
 
     return at.page(
         "document", "library", about=about, row=about.row, papers=list(papers.values()),
-        authors_of=authors_of, display_name=display_name, count=count, together=describe_together,
+        format_authors=format_authors, display_name=display_name, count=count,
+        together=describe_together,
     )  # fmt: skip
 
 
@@ -433,7 +434,7 @@ async def show_map(
     return at.page(
         "map", "map", drawn=drawn, nodes=nodes, problem=problem, title=title, draft_id=draft,
         docs=doc, roles=[role for role in _ROLES if role in roles], role_names=_ROLES, count=count,
-        authors_of=authors_of, edges=edges, kinds={edge["kind"] for edge in edges},
+        format_authors=format_authors, edges=edges, kinds={edge["kind"] for edge in edges},
     )  # fmt: skip
 
 

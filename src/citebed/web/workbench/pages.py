@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 
 from citebed.errors import CitebedError
 from citebed.files.secret_files import address_block
-from citebed.retrieval.recommend.citing import CITING_FORMS
+from citebed.retrieval.recommend.citation_keys import CITATION_FORMATS
 from citebed.web.site import parse_form
 from citebed.web.workbench.collection import get_status
 from citebed.web.workbench.site import WINDOW, At, Here, SiteContext
@@ -59,7 +59,7 @@ async def show_first_section(at: At) -> Response:
 @router.get("/c/{name}/recommend")
 async def show_recommend(at: At) -> Response:
     """Show the page to recommend with; its script loads the draft that the URL names."""
-    return at.page("recommend", "recommend", forms=CITING_FORMS.values())
+    return at.page("recommend", "recommend", forms=CITATION_FORMATS)
 
 
 @router.get("/c/{name}/collection")

@@ -13,8 +13,8 @@ from citebed.drafts.bibliography import with_libraries
 from citebed.drafts.reader import parse_draft
 from citebed.drafts.records import select_passage, select_sentence
 from citebed.retrieval.index.analyser_choice import query_words
-from citebed.retrieval.recommend.abstention import OF_THE_COMMAND, NothingToAsk
 from citebed.retrieval.recommend.recommendations import Recommendations
+from citebed.retrieval.recommend.skipped_passages import COMMAND_HINT, PassageSkipped
 from citebed.web.workbench.drafts import MOST_ASKED, PassageRow, passage_row, read_stored_draft
 from citebed.web.workbench.open_collections import OpenCollection
 from citebed.web.workbench.site import At, LongText, Name, Names, StrictRequest, answers
@@ -69,7 +69,6 @@ class RecommendedRow(BaseModel):
     column: int
     key: str
     in_bib: bool
-    chance: float | None
     abstract_sentence: str
     citing_sentences: list[str]
     cited_by: list[str]
@@ -112,7 +111,7 @@ def compute_recommendations(collection: OpenCollection, asked: RecommendRequest)
         draft = select_passage(draft, asked.passage)
     is_one = asked.line is not None or asked.passage is not None
     good, bad = (stored.judged_as(each) if stored else [] for each in (1, 0))
-    found = Recommendations((), silent=1)
+    found = Recommendations((), skipped=1)
     try:
         if draft.passages:
             with collection.recommending() as recommender:
@@ -123,13 +122,13 @@ def compute_recommendations(collection: OpenCollection, asked: RecommendRequest)
                     among=Filter(asked.years, tuple(asked.venues), tuple(asked.types)),
                     exclude=asked.exclude, relevant=good, nonrelevant=bad,
                 )  # fmt: skip
-    except NothingToAsk as error:  # the first letters of a word are not an error
-        found = Recommendations((), notes=(str(error),), silent=1)
-    notes = [*draft.notes, *(note.removesuffix(OF_THE_COMMAND) for note in found.told)]
+    except PassageSkipped as error:  # the first letters of a word are not an error
+        found = Recommendations((), notes=(str(error),), skipped=1)
+    notes = [*draft.notes, *(note.removesuffix(COMMAND_HINT) for note in found.all_notes)]
     return {
         "rows": found.rows, "passages": [passage_row(each) for each in found.passages],
         "notes": notes, "left_out": sorted(found.left_out), "summary": found.summary,
-        "silent": found.silent,
+        "silent": found.skipped,
     }  # fmt: skip
 
 

@@ -208,29 +208,28 @@ def test_an_index_that_is_encoded_in_part_is_used_and_tells_so(
 def test_features_for_documents_that_are_not_encoded(collection: Path) -> None:
     opened = open_collection(collection)
     runner = Runner(opened, open_index(opened), parse_pipeline("bm25+learned"), RunOptions())
-    (found,) = runner.results([runner.query("retrieval of papers")], 12)
-    assert found.features is not None
+    (found,) = runner.run([runner.query("retrieval of papers")], 12)
     names = list(SIGNALS)
-    values = found.features.values[:, names.index("encoder")]
+    values = found.signals[:, names.index("encoder")]
     vectors = runner.index.vectors("encoder", incomplete=True)
     assert vectors is not None
     assert vectors.present is not None
-    known = vectors.present[found.features.docs]
+    known = vectors.present[found.docs]
     assert (values > 0).all()
     assert values[~known].min() >= values[known].min() - 1e-9
     assert values[~known].max() <= values[known].max() + 1e-9
-    assert runner.ranking_notes == runner.ranks.notes != ()
+    assert runner.ranking_notes == runner.ranker.notes != ()
 
 
 @pytest.mark.usefixtures("partly")
 def test_the_encoder_counts_as_much_as_it_has_read(collection: Path) -> None:
     opened, ranker = open_collection(collection), shipped_ranker()
     pipeline = parse_pipeline("bm25+learned(fit=no)")
-    ranks = Runner(opened, open_index(opened), pipeline, RunOptions()).ranks
+    ranks = Runner(opened, open_index(opened), pipeline, RunOptions()).ranker
     static, encoder = (ranker.level(has_encoder).weights for has_encoder in (False, True))
     np.testing.assert_allclose(ranks._level.weights, static / 3 + encoder * 2 / 3)
     write_index(collection, IndexOptions(neural=index_encoder()))
-    ranks = Runner(opened, open_index(opened), pipeline, RunOptions()).ranks
+    ranks = Runner(opened, open_index(opened), pipeline, RunOptions()).ranker
     np.testing.assert_array_equal(ranks._level.weights, encoder)
 
 

@@ -15,7 +15,7 @@ from citebed.collection import open_collection
 from citebed.collection.tables import QUERIES
 from citebed.errors import CitebedError, FormatError
 from citebed.retrieval.execution import runner as running
-from citebed.retrieval.execution.masks import Dates
+from citebed.retrieval.execution.masks import DocumentMasks
 from citebed.retrieval.execution.runner import RUN_COLUMNS, RunOptions, run_queries
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import parse_pipeline
@@ -89,7 +89,7 @@ def test_queries_without_a_word_are_told(tmp_path: Path) -> None:
     folder = made(tmp_path)
     result = run(folder, {"query_id": "q1", "text": "the"}, {"query_id": "q2", "text": None})
     assert result.table.is_empty()
-    assert result.notes == ("2 queries have no word that is in the index: q1, q2",)
+    assert result.notes == ("2 queries have no word in the index: q1, q2",)
     assert run(folder).table.is_empty()
 
 
@@ -122,7 +122,7 @@ def test_what_is_later_than_a_date(tmp_path: Path, before: str, late: set[str]) 
     """As far as both are known: a document without a date is later than none."""
     folder = made(tmp_path)
     index = open_index(folder)
-    allowed = Dates(open_collection(folder), index).allowed(before)
+    allowed = DocumentMasks(open_collection(folder), index).not_later(before)
     assert allowed is not None
     assert {name for name, may in zip(index.ids, allowed, strict=True) if not may} == late
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,10 +17,10 @@ from citebed.errors import CollectionError
 from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import parse_pipeline
-from citebed.retrieval.query import Features, Query, Result
+from citebed.retrieval.query import Candidates, Query
 from citebed.retrieval.ranking.features import SIGNALS
-from citebed.retrieval.recommend.explaining import evidence
-from citebed.retrieval.search.searcher import Hits
+from citebed.retrieval.recommend.documents import DocumentRecords
+from citebed.retrieval.recommend.evidence import CitingPapers, explain
 
 DOCUMENTS: tuple[Row, ...] = (
     {"doc_id": "a", "title": "Ranking documents by language models", "year": 1998,
@@ -67,14 +68,14 @@ def question(
     return replace(runner.query(TEXT), cites=numbers, paper=paper, year=year)
 
 
-def weighed(runner: Runner, asked: Query) -> Features:
-    signals = runner.ranks.signals
-    (vectors,) = signals.embedded([asked])
-    return signals.features(asked, runner.searcher.search(asked.terms, 10), vectors, 10)
+def weighed(runner: Runner, asked: Query) -> Candidates:
+    signals = runner.ranker.signals
+    (vectors,) = signals.embed([asked])
+    return signals.compute(asked, runner.searcher.search(asked.terms, 10), vectors, 10)
 
 
-def column(found: Features, name: str) -> list[float]:
-    return [round(float(v), 6) for v in found.values[:, list(SIGNALS).index(name)]]
+def column(found: Candidates, name: str) -> list[float]:
+    return [round(float(v), 6) for v in found.signals[:, list(SIGNALS).index(name)]]
 
 
 @pytest.mark.parametrize(
@@ -145,20 +146,26 @@ def test_the_best_known_author(runner: Runner) -> None:
     assert column(found, "authors") == pytest.approx(np.log1p([1, 0, 3, 3, 0]).tolist(), abs=1e-6)
 
 
-@pytest.mark.parametrize("fitting", [1, 2, 3, 50])
-def test_peers(runner: Runner, fitting: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert column(weighed(runner, question(runner)), "peers") == [0] * 5, "so few fit by chance"
-    signals = runner.ranks.signals
-    constants = signals.constants._replace(fitting=fitting, fitting_one_of=1)
+@pytest.mark.parametrize(
+    ("depth", "divisor", "count"),
+    [(1, 1, 1), (2, 1, 2), (3, 1, 3), (50, 1, 50), (50, 5, 1), (50, 6, 0)],
+)
+def test_peers(
+    runner: Runner, depth: int, divisor: int, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signals = runner.ranker.signals
+    assert (signals.constants.peer_depth, signals.constants.peer_divisor) == (50, 100)
+    assert column(weighed(runner, question(runner)), "peers") == [0] * 5
+    constants = signals.constants._replace(peer_depth=depth, peer_divisor=divisor)
     monkeypatch.setattr(signals, "constants", constants)
     found = weighed(runner, question(runner))
     names = [runner.index.ids[int(number)] for number in found.docs]
     parts = ("bm25", "bm25_sentence", "static", "static_sentence")
     likeness = np.sum([column(found, name) for name in parts], axis=0)
-    best = sorted(names, key=lambda name: -likeness[names.index(name)])[:fitting]
+    best = sorted(names, key=lambda name: -likeness[names.index(name)])[:count]
     expected = [slow.peers(DOCUMENTS, best, each) for each in DOCUMENTS]
     assert column(found, "peers") == pytest.approx(expected, abs=1e-6)
-    if fitting == 50:
+    if count == 50:
         assert expected == np.log1p([1, 1, 1, 1, 0]).tolist()
 
 
@@ -226,16 +233,23 @@ def test_lately(runner: Runner) -> None:
 
 
 def test_evidence(runner: Runner) -> None:
-    asked = question(runner, "P1")
-    numbers = np.array([runner.index.ids.find(name) for name in "abde"], np.int64)
-    cards = [{"abstract": d.get("abstract") or ""} for d in DOCUMENTS if d["doc_id"] in "abde"]
-    result = Result(asked, Hits(numbers, np.zeros(4)))
-    first, smoothing, second, third = evidence(runner.ranks, result, cards)
-    assert smoothing.asked_by == 1
-    assert first.abstract == DOCUMENTS[0]["abstract"]
-    assert first.asked_by == 0
-    said = [each.text for each in first.citing]
-    assert "Language models rank documents well." not in said  # the asking paper's own
+    candidates = weighed(runner, question(runner, "P1"))
+    candidates = candidates.take([i for i, n in enumerate(candidates.docs) if n != 2])
+    rows = [row for row in DOCUMENTS if row["doc_id"] in "abde"]
+
+    class Records(DocumentRecords):
+        def abstracts(self, ids: Sequence[str]) -> list[str]:
+            return [str(row.get("abstract") or "") for row in DOCUMENTS if row["doc_id"] in ids]
+
+    records = Records(runner.collection, runner.index, keywords=False)
+    filled = records.get([str(row["doc_id"]) for row in rows])
+    found = explain(runner, candidates, filled, records, CitingPapers(runner.collection))
+    by_id = {fields["doc_id"]: (fields, sentence) for fields, sentence in found}
+    assert by_id["b"][1] == 1
+    first, sentence = by_id["a"]
+    assert (first["abstract_sentence"], sentence) == (DOCUMENTS[0]["abstract"], 0)
+    said = first["citing_sentences"]
+    assert "Language models rank documents well." not in said, "the citing paper's own"
     assert said[0] == "The likelihood of a query ranks documents."
-    assert second.abstract == ""
-    assert third[1:] == ("", ())
+    assert by_id["d"][0]["abstract_sentence"] == ""
+    assert by_id["e"][0]["citing_sentences"] == ()

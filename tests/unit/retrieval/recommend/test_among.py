@@ -12,7 +12,7 @@ import citebed
 from citebed.collection.demo import import_demo
 from citebed.collection.filters import Filter
 from citebed.errors import CitebedError
-from citebed.retrieval.execution.masks import Filters, both
+from citebed.retrieval.execution.masks import DocumentMasks, combine_masks
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.recommend.recommender import Recommender
 
@@ -73,8 +73,8 @@ def test_an_empty_filter_is_none(demo: Path) -> None:
 def test_where_nothing_is_let_through(demo: Path) -> None:
     found = Recommender(demo).recommend_for(TEXT, among=Filter(years="1800"))
     assert not found
-    assert found.silent == 1
-    assert "that nothing among these documents fits" in found.notes[0]
+    assert found.skipped == 1
+    assert "without a match among these documents" in found.notes[0]
     assert not Recommender(demo).recommend_for(TEXT, among=Filter(doc_ids=frozenset()))
 
 
@@ -105,11 +105,11 @@ def test_words_of_a_venue_or_an_author_are_enough(demo: Path) -> None:
 
 def test_masks_are_made_once(demo: Path) -> None:
     collection = citebed.open(demo)
-    filters = Filters(collection, open_index(demo))
-    first = filters.allowed(Filter(years="1990-"))
+    masks = DocumentMasks(collection, open_index(demo))
+    first = masks.matching(Filter(years="1990-"))
     assert first is not None
-    assert first is filters.allowed(Filter(years="1990-"))
-    assert filters.allowed(None) is filters.allowed(Filter()) is None
+    assert first is masks.matching(Filter(years="1990-"))
+    assert masks.matching(None) is masks.matching(Filter()) is None
     assert int(first.sum()) == collection.documents.filter(year=1990).height + int(
         (collection.documents["year"] > 1990).sum()
     )
@@ -117,10 +117,10 @@ def test_masks_are_made_once(demo: Path) -> None:
 
 def test_both_masks() -> None:
     one, other = np.array([True, True, False]), np.array([False, True, True])
-    assert both(None, None) is None
-    assert both(one, None) is one
-    assert both(None, one) is one
-    found = both(one, other)
+    assert combine_masks(None, None) is None
+    assert combine_masks(one, None) is one
+    assert combine_masks(None, one) is one
+    found = combine_masks(one, other)
     assert found is not None
     assert found.tolist() == [False, True, False]
 

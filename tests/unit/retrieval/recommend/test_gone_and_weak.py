@@ -97,7 +97,7 @@ def test_every_way_to_look_skips_what_is_gone(
         if not warm:
             opened.library.recommender.prepare()
     judged = opened.recommend(TEXT, relevant=[DOI], nonrelevant=[KEY])
-    assert sum("there is no document" in note for note in judged.notes) == 1
+    assert sum("feedback ignored for unknown" in note for note in judged.notes) == 1
     assert KEY not in {row["key"] for row in opened.find("relevance based language models").rows}
     other = opened.find("language models").rows[0]["doc_id"]
     assert KEY not in {row["key"] for row in opened.similar(other, 50).rows}
@@ -155,4 +155,4 @@ def test_what_the_bib_file_has_already_is_not_printed_again(
     assert keys(told.out)
     assert not {"Own", KEY} & set(keys(told.out))
     assert DOI not in told.out
-    assert "1 paper left out that your .bib has already" in told.err
+    assert "1 paper left out that your .bib already has" in told.err

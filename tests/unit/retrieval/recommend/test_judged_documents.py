@@ -12,7 +12,7 @@ from tests.unit.retrieval.index.making import build, write_collection
 
 import citebed
 from citebed.collection.demo import import_demo
-from citebed.retrieval.recommend.recommendation import Recommendation
+from citebed.retrieval.recommend.recommendations import Recommendation
 from citebed.retrieval.recommend.recommender import Recommender
 from citebed.retrieval.search.feedback import Judged, Moving, moved_vectors
 from citebed.retrieval.vectors.vectors import DocumentVectors, quantise
@@ -76,7 +76,7 @@ def test_a_document_goes_by_any_of_its_names(demo: Path) -> None:
         assert one.recommend_for(TEXT, relevant=[name]) == expected
     found = one.recommend_for(TEXT, relevant=["nobody's"], nonrelevant=["\x1bx"])
     assert found == one.recommend_for(TEXT)
-    assert "there is no document" in found.notes[0]
+    assert "feedback ignored for unknown documents" in found.notes[0]
 
 
 def test_what_is_said_to_be_both_is_wrong(demo: Path) -> None:

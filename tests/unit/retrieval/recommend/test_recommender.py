@@ -18,9 +18,9 @@ from citebed.errors import CitebedError
 from citebed.retrieval.execution.runner import RunOptions, run_queries
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import parse_pipeline
-from citebed.retrieval.recommend.abstention import NothingToAsk
-from citebed.retrieval.recommend.recommendation import Recommendation
+from citebed.retrieval.recommend.recommendations import Recommendation
 from citebed.retrieval.recommend.recommender import Recommender, recommend
+from citebed.retrieval.recommend.skipped_passages import PassageSkipped
 from citebed.retrieval.search.fields import fields_of
 from citebed.retrieval.search.searcher import Searcher
 
@@ -109,15 +109,9 @@ def test_the_least_chance_is_one(folder: Path, least: float) -> None:
         recommender(folder, "bm25+learned").recommend(TEXT, min_probability=least)
 
 
-def test_former_names_work_and_warn(folder: Path) -> None:
-    one = recommender(folder, "bm25+learned")
-    for ask in (one.recommend, one.recommend_for):
-        with pytest.warns(DeprecationWarning, match="'least' is now 'min_probability'"):
-            former = ask(TEXT, least=0)
-        assert former == ask(TEXT, min_probability=0)
-    with pytest.warns(DeprecationWarning, match="'chance' is now 'probability'"):
-        assert former[0].chance == former[0].probability
-    assert former.table["chance"].equals(former.table["probability"])
+def test_unknown_options_are_an_error(folder: Path) -> None:
+    with pytest.raises(TypeError, match="'beforee'"):
+        recommender(folder).recommend_for(TEXT, beforee="2004")
 
 
 def test_how_many(folder: Path) -> None:
@@ -136,7 +130,7 @@ def test_how_many(folder: Path) -> None:
     ],
 )
 def test_nothing_to_ask_with(folder: Path, text: str, what: str) -> None:
-    with pytest.raises(NothingToAsk, match=what):
+    with pytest.raises(PassageSkipped, match=what):
         recommender(folder).recommend(text)
 
 
@@ -152,7 +146,7 @@ def test_many_texts_in_a_small_collection_wait_for_no_compiler(
 def test_a_text_of_which_no_word_is_in_the_index_is_a_note(folder: Path, text: str) -> None:
     found = recommender(folder).recommend(text)
     assert len(found) == 0
-    assert found.notes[0].startswith("no answer for 1 passage without a word that is in the index")
+    assert found.notes[0].startswith("skipped 1 passage without a word in the index")
 
 
 def test_a_megabyte_of_text(folder: Path) -> None:
@@ -167,7 +161,7 @@ def test_fields_and_models(folder: Path) -> None:
     assert titles.recommend("forests")[0].doc_id == "elm"
     for model in ("bm25f", "okapi", "cosine(tf=log)", "kl", "ql", "bm25+rocchio(docs=1)", "kl+rm3"):
         assert recommender(folder, model).recommend(TEXT)[0].doc_id == "oak"
-    with pytest.raises(CitebedError, match="recommending knows no judgements"):
+    with pytest.raises(CitebedError, match="needs judgements, which recommend does not have"):
         recommender(folder, "bm25+rm3(from=x.qrels)")
 
 

@@ -15,9 +15,12 @@ from citebed.cli.app import main
 from citebed.collection import open_collection
 from citebed.errors import CitebedError
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.ranking.fitted_weights import Fit, fit_of
-from citebed.retrieval.ranking.fitting import WEIGHTS, build_index
-from citebed.retrieval.ranking.gains import nearest_good
+from citebed.retrieval.ranking.collection_weights import (
+    CollectionWeights,
+    choose_weight,
+    read_weights,
+)
+from citebed.retrieval.ranking.weight_fit import WEIGHTS, build_index
 from citebed.retrieval.tuning import (
     FAMES,
     Question,
@@ -61,8 +64,8 @@ def made(folder: Path, queries: int = 0, papers: int = 5) -> Path:
     return write_collection(folder, rows, queries=sets, qrels={"mine": judged} if queries else None)
 
 
-def known(folder: Path) -> Fit:
-    fit = fit_of(open_index(folder))
+def known(folder: Path) -> CollectionWeights:
+    fit = read_weights(open_index(folder))
     assert fit is not None
     return fit
 
@@ -113,11 +116,11 @@ def gains(best: int, of_prior: float, spread: float = 0.1, count: int = 400) -> 
 
 def test_the_nearest_that_is_good_is_chosen() -> None:
     # A standard error of 0.1 / 20 = 0.005.
-    assert nearest_good(gains(3, 0.4), OWN) == 4
-    assert nearest_good(gains(3, 0.496), OWN) == OWN
-    assert nearest_good(gains(3, 0.494), OWN) == 4
-    assert nearest_good(gains(3, 0.4), 0) == 3
-    assert nearest_good(np.zeros((len(WEIGHTS), 30)), 2) == 2
+    assert choose_weight(gains(3, 0.4), OWN) == 4
+    assert choose_weight(gains(3, 0.496), OWN) == OWN
+    assert choose_weight(gains(3, 0.494), OWN) == 4
+    assert choose_weight(gains(3, 0.4), 0) == 3
+    assert choose_weight(np.zeros((len(WEIGHTS), 30)), 2) == 2
 
 
 def test_who_is_measured_did_not_choose() -> None:

@@ -9,7 +9,7 @@ function line(passage, index, all, chosen, choose) {
   const heading = passage.section && passage.section !== all[index - 1]?.section ? make("h2", {}, passage.section) : null;
   return make("li", { class: passage.silent ? "is-silent" : null }, heading,
     make("button", { type: "button", "aria-pressed": String(chosen === index + 1), onclick: () => choose(index + 1) },
-      make("span", { class: "place" }, passage.place, passage.wanted ? make("span", { class: "tag" }, "a citation is to come") : null),
+      make("span", { class: "place" }, passage.place, passage.wanted ? make("span", { class: "tag" }, "citation placeholder") : null),
       make("span", { class: "passage-text" }, passage.text)));
 }
 

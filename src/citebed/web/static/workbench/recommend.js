@@ -149,7 +149,7 @@ function showInText(start, end) {
 
 function passageHead(passage) {
   return make("header", { class: "asking" },
-    make("h3", {}, passage.section ? `${passage.section} · ` : "", placeOf(passage), passage.wanted ? make("span", { class: "tag" }, "a citation is to come") : null),
+    make("h3", {}, passage.section ? `${passage.section} · ` : "", placeOf(passage), passage.wanted ? make("span", { class: "tag" }, "citation placeholder") : null),
     make("p", { class: "asking-text" }, passage.text));
 }
 

@@ -80,7 +80,7 @@ export function resultCard(row, is, several) {
     about(row),
     reasons(row),
     several && row.sentence ? quote("asked by", row.sentence) : null,
-    row.abstract_sentence ? quote("it says", row.abstract_sentence) : null,
+    row.abstract_sentence ? quote("abstract", row.abstract_sentence) : null,
     row.reprints.length ? make("p", { class: "said" }, make("span", { class: "label" }, "also as"), ` ${row.reprints.join("; ")}`) : null,
     citers(row),
     make("div", { class: "abstract-text", hidden: true }),

@@ -30,7 +30,7 @@ function example(take) {
   return place;
 }
 
-const SAID = /^no answer for 1 passage (without a good match|that nothing in the collection fits)/;
+const SAID = /^skipped 1 passage (without a good match|without a match in the collection)/;
 
 /* Where nothing fits: why, and what can be done about it. */
 export function silence(found, isBest, showBest) {

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.retrieval.index.making import build, write_collection
 
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.ranking.topics import Subject
+from citebed.retrieval.ranking.citation_need import WordRarity
 
 TITLES = [
     *(f"query expansion by feedback in retrieval of documents {word}" for word in "ab"),
@@ -24,18 +24,18 @@ OFF_IT = "Here two eggs are mixed with flour, baked slowly, and eaten with butte
 
 
 @pytest.fixture(scope="module")
-def subject(tmp_path_factory: pytest.TempPathFactory) -> Subject:
+def subject(tmp_path_factory: pytest.TempPathFactory) -> WordRarity:
     folder = tmp_path_factory.mktemp("subject")
     rows = [{"doc_id": str(number), "title": title} for number, title in enumerate(TITLES)]
     build(write_collection(folder, rows))
-    return Subject(open_index(folder))
+    return WordRarity(open_index(folder))
 
 
 def idf(often: int) -> float:
     return math.log(1 + (len(TITLES) - often + 0.5) / (often + 0.5))
 
 
-def test_the_usual_rarity_is_that_of_slow_counting(subject: Subject) -> None:
+def test_the_usual_rarity_is_that_of_slow_counting(subject: WordRarity) -> None:
     analyser = subject._index.analyser
     passed = {"by", "in", "of", "for", "which"}
     documents = [
@@ -49,12 +49,12 @@ def test_the_usual_rarity_is_that_of_slow_counting(subject: Subject) -> None:
         for term in document
     ]
     mean = sum(found) / len(found)
-    assert subject.usual.mean == pytest.approx(mean)
+    assert subject.usual[0] == pytest.approx(mean)
     spread = math.sqrt(sum((each - mean) ** 2 for each in found) / len(found))
-    assert subject.usual.spread == pytest.approx(spread)
+    assert subject.usual[1] == pytest.approx(spread)
 
 
-def test_strange_is_what_has_words_that_are_rare(subject: Subject) -> None:
+def test_strange_is_what_has_words_that_are_rare(subject: WordRarity) -> None:
     assert subject.strangeness(ON_IT) < 1
     assert subject.strangeness(OFF_IT) > 2
     mean, spread = subject.usual
@@ -64,14 +64,16 @@ def test_strange_is_what_has_words_that_are_rare(subject: Subject) -> None:
         assert subject.strangeness(text) == pytest.approx(above)
 
 
-def test_how_much_of_a_text_one_document_has(subject: Subject) -> None:
+def test_how_much_of_a_text_one_document_has(subject: WordRarity) -> None:
     documents = np.array([0, 6])
     text = "some smoothing of language models in a retrieval of eggs"
     of_six = idf(1) + idf(3) + idf(5)  # smoothing, language, models
-    assert subject.held(text, documents).max() == pytest.approx(of_six / (of_six + idf(4) + idf(0)))
-    assert not len(subject.held(text, documents[:0]))
-    assert subject.held("The Sea", documents).max() == 0
-    assert subject.held("eggs", documents).max() == 0
+    assert subject.word_shares(text, documents).max() == pytest.approx(
+        of_six / (of_six + idf(4) + idf(0))
+    )
+    assert not len(subject.word_shares(text, documents[:0]))
+    assert subject.word_shares("The Sea", documents).max() == 0
+    assert subject.word_shares("eggs", documents).max() == 0
 
 
 @pytest.mark.parametrize(
@@ -82,10 +84,10 @@ def test_how_much_of_a_text_one_document_has(subject: Subject) -> None:
         "", "12 34 56 78 90",
     ],
 )  # fmt: skip
-def test_names_and_function_words_tell_nothing(subject: Subject, text: str) -> None:
+def test_names_and_function_words_tell_nothing(subject: WordRarity, text: str) -> None:
     assert subject.strangeness(text) == 0
 
 
 def test_to_an_empty_collection_nothing_is_strange(tmp_path: Path) -> None:
     build(write_collection(tmp_path, [{"doc_id": "bare"}]))
-    assert Subject(open_index(tmp_path)).strangeness(OFF_IT) == 0
+    assert WordRarity(open_index(tmp_path)).strangeness(OFF_IT) == 0

@@ -1,4 +1,4 @@
-"""Cards and names: what is packed is what was there, and what is looked up is what is cited."""
+"""Documents: records before and after preparing, and lookup by name equals comparing with all."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ from citebed.drafts.records import Cited, Draft, Entry
 from citebed.drafts.references import match_author_year
 from citebed.errors import CitebedError
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.recommend.cited import Known
-from citebed.retrieval.recommend.metadata import Cards, Packed
+from citebed.retrieval.recommend.documents import (
+    CompressedTexts,
+    DocumentLookup,
+    DocumentRecords,
+)
 
 
 @pytest.fixture(scope="module")
@@ -32,54 +35,47 @@ def demo(once: Once) -> Path:
     return once("demo-indexed", make)
 
 
-def cards_of(folder: Path) -> Cards:
-    return Cards(open_collection(folder), open_index(folder), keywords=False)
+def records_of(folder: Path) -> DocumentRecords:
+    return DocumentRecords(open_collection(folder), open_index(folder), keywords=False)
 
 
-def test_cards_are_the_same_before_and_after_preparing(demo: Path) -> None:
-    cold, warm = cards_of(demo), cards_of(demo)
+def test_records_are_the_same_before_and_after_preparing(demo: Path) -> None:
+    cold, warm = records_of(demo), records_of(demo)
     warm.prepare()
     names = open_collection(demo).documents["doc_id"].to_list()[::-3]
     fields = {"title", "authors", "year", "venue", "doi", "url", "keys", "cite_key", "arxiv"}
-    for left, right in zip(cold.of(names), warm.of(names), strict=True):
+    for left, right in zip(cold.get(names), warm.get(names), strict=True):
         assert {name: left[name] for name in fields} == {name: right[name] for name in fields}
-        assert left["abstract"] == right["abstract"]
-        assert left["abstract"] == right["abstract"]  # a second time
-    with pytest.raises(KeyError):
-        warm.of(names[:1])[0]["nothing"]
-    assert warm.of([]) == []
-
-
-@pytest.mark.parametrize("is_warm", [False, True])
-def test_a_document_that_is_there_no_longer(demo: Path, is_warm: bool) -> None:
-    cards = cards_of(demo)
-    if is_warm:
-        cards.prepare()
-    with pytest.raises(CitebedError, match="document 'gone' is in the index but no longer in"):
-        cards.of(["rocchio1971relevance", "gone"])
+    assert cold.abstracts(names) == warm.abstracts(names)
+    assert warm.get([]) == cold.get([]) == []
+    for records in (cold, warm):
+        message = "document 'gone' is in the index but no longer in"
+        with pytest.raises(CitebedError, match=message):
+            records.get(["rocchio1971relevance", "gone"])
 
 
 TEXTS = ["", None, "é\0\n😀", '"', "x" * 5000, *(f"text {number}" for number in range(40))]
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_packed_texts(fails: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compressed_texts_also_without_a_temporary_file(
+    fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full() -> Any:
+        raise OSError(errno.ENOSPC, "no room")
+
     if fails:
-
-        def full() -> Any:
-            raise OSError(errno.ENOSPC, "no room")
-
         monkeypatch.setattr(tempfile, "TemporaryFile", full)
-    packed = Packed(pl.Series(TEXTS, dtype=pl.String))
-    assert [packed[number] for number in range(len(packed))] == [text or "" for text in TEXTS]
-    assert len(Packed(pl.Series([], dtype=pl.String))) == 0
+    texts = CompressedTexts(pl.Series(TEXTS, dtype=pl.String))
+    assert [texts[number] for number in range(len(texts))] == [text or "" for text in TEXTS]
+    assert len(CompressedTexts(pl.Series([], dtype=pl.String))) == 0
 
 
-# --- What is cited ------------------------------------------------------------------------------
+# --- Lookup -------------------------------------------------------------------------------------
 
 
 def slowly(collection: Collection, draft: Draft) -> tuple[set[str], dict[str, frozenset[str]]]:
-    """By comparing with all documents."""
+    """Compare a draft with all documents."""
     documents = collection.documents
     found = find_cited_documents(draft.cited, documents)
     found |= find_own_documents(draft.title, None, documents)
@@ -89,17 +85,17 @@ def slowly(collection: Collection, draft: Draft) -> tuple[set[str], dict[str, fr
 
 
 def drafts(collection: Collection) -> list[Draft]:
-    """Drafts that cite every document, in every way."""
+    """Drafts that cite documents in every way."""
     rows = collection.documents.to_dicts()
     cites = [
-        *(Cited(keys=(row["doc_id"],)) for row in rows[::5]),
-        *(Cited(keys=(row["cite_key"], "nobody")) for row in rows[1::5]),
-        *(Cited(dois=(row["doi"].upper(),)) for row in rows if row["doi"]),
+        *(Cited(keys=(row["doc_id"],)) for row in rows[::9]),
+        *(Cited(keys=(row["cite_key"], "nobody")) for row in rows[1::9]),
+        *(Cited(dois=(row["doi"].upper(),)) for row in rows[::2] if row["doi"]),
         *(Cited(arxiv=(row["arxiv"],)) for row in rows if row["arxiv"]),
-        *(Cited(entries=(Entry("k", "", row["title"]),)) for row in rows[2::5]),
+        *(Cited(entries=(Entry("k", "", row["title"]),)) for row in rows[2::9]),
         *(
             Cited(entries=(Entry("1", f"{row['authors'][0]}. {row['title']}. {row['year']}."),))
-            for row in rows[3::5]
+            for row in rows[3::9]
             if row["authors"]
         ),
         Cited(authored=("Robertson and Sparck Jones 1976", "Croft and Harper 1979", "Lee 1800")),
@@ -109,19 +105,19 @@ def drafts(collection: Collection) -> list[Draft]:
     return [*(Draft((), cited=cited) for cited in cites), Draft((), title=rows[7]["title"])]
 
 
-def test_what_is_looked_up_is_what_is_cited(demo: Path) -> None:
-    collection, known = open_collection(demo), Known(cards_of(demo))
+def test_lookup_finds_what_comparing_with_all_documents_finds(demo: Path) -> None:
+    collection, lookup = open_collection(demo), DocumentLookup(records_of(demo))
     found = 0
     for draft in drafts(collection):
-        fast, slow = known.cited(draft), slowly(collection, draft)
+        fast, slow = lookup.cited_in(draft), slowly(collection, draft)
         assert (set(fast[0]), fast[1]) == slow
         found += len(fast[0])
-    assert found > 150
-    assert known.cited(Draft(())) == (frozenset(), {})
+    assert found > 100
+    assert lookup.cited_in(Draft(())) == (frozenset(), {})
 
 
-def test_names_of_documents(demo: Path) -> None:
-    known = Known(cards_of(demo))
+def test_documents_by_any_name(demo: Path) -> None:
+    lookup = DocumentLookup(records_of(demo))
     for name in ("xu1996query", "10.1145/243199.243202", "doi:10.1145/243199.243202"):
-        assert known.find(name) == "xu1996query"
-    assert known.find("nobody's") is None
+        assert lookup.find(name) == "xu1996query"
+    assert lookup.find("nobody's") is None

@@ -97,7 +97,7 @@ def test_what_a_draft_cites_or_is_comes_back_in_neither_door() -> None:
     assert found.left_out <= {each.doc_id for each in everything}
     assert "A Language Modeling Approach to Information Retrieval" not in titles
     (note,) = found.notes
-    assert note == "no answer for 1 passage with only stop words (line 8)"
+    assert note == "skipped 1 passage with only stop words (line 8)"
     assert [passage.number for passage in found.passages] == [1, 3, 4]
 
 
@@ -139,7 +139,7 @@ def test_texts_that_cannot_be_asked_with() -> None:
 def test_recommendations_are_a_table_that_prints_and_renders() -> None:
     found = citebed.recommend("mine", Path("draft.tex"), 2)
     assert isinstance(found.table, pl.DataFrame)
-    assert set(found.table.columns) == {*vars(found[0]), "chance", "sure"}
+    assert set(found.table.columns) == {*vars(found[0]), "sure"}
     assert found.table["doc_id"].to_list() == [each.doc_id for each in found]
     assert "because of" in repr(found)
     assert found[0].title[:20] in repr(found)
@@ -173,11 +173,11 @@ def test_runs_go_straight_into_evaluation() -> None:
     ("text", "note"),
     [
         ("Figure 3: Relevance feedback and language models.", "1 caption (line 1)"),
-        ("The rest of the paper is organised as follows.", "1 passage that asks for no citation"),
+        ("The rest of the paper is organised as follows.", "1 passage that needs no citation"),
         ("Die Suche nach Dokumenten ist nicht einfach, und die Modelle sind es auch nicht.",
          "1 passage in German"),
         ("Mix the flour with two eggs, add butter and sugar, and bake for 40 minutes.",
-         "1 passage without a good match (line 1); --min-probability 0 shows the best there is"),
+         "1 passage without a good match (line 1); --min-probability 0 shows the best matches"),
     ],
 )  # fmt: skip
 def test_what_asks_for_nothing_gets_none_by_any_door(
@@ -210,10 +210,10 @@ def test_chances_of_a_small_collection_are_not_told(capsys: pytest.CaptureFixtur
     text = "Language models with smoothing rank documents well."
     found = citebed.recommend("mine", text)
     assert {each.probability for each in found} == {None}
-    assert [("far larger collection" in each) for each in found.untold] == [True]
+    assert [("collection is too small" in each) for each in found.probability_notes] == [True]
     assert found.notes == ()
     assert main(["recommend", "mine", text]) == 0
-    assert capsys.readouterr().err.count("no chances are told") == 1
+    assert capsys.readouterr().err.count("no probabilities: ") == 1
     assert main(["recommend", "mine", text, "--format", "lines"]) == 0
     assert capsys.readouterr().err == ""
 

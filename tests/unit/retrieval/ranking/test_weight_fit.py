@@ -19,19 +19,24 @@ from citebed.retrieval.index import builder
 from citebed.retrieval.index.builder import IndexOptions, write_index
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import parse_pipeline
-from citebed.retrieval.ranking import fitting
+from citebed.retrieval.ranking import weight_fit
+from citebed.retrieval.ranking.collection_weights import (
+    CollectionWeights,
+    apply_weights,
+    choose_language,
+    read_weights,
+)
 from citebed.retrieval.ranking.features import SIGNALS
-from citebed.retrieval.ranking.fitted_weights import Fit, fit_of, fitted_level, language_in
-from citebed.retrieval.ranking.fitting import (
-    FEWEST,
-    UNTAUGHT,
+from citebed.retrieval.ranking.ranker import shipped_ranker
+from citebed.retrieval.ranking.weight_fit import (
+    DEFAULT_SHARE,
+    MIN_DOCUMENTS,
     WEIGHTS,
     build_index,
-    by_language,
-    chosen_weight,
-    taken_out,
+    choose_by_language,
+    choose_lowest,
+    split_abstract,
 )
-from citebed.retrieval.ranking.ranker import shipped_ranker
 from citebed.retrieval.recommend.recommender import Recommender
 
 SUBJECTS = ("tree", "river", "harbour", "violin", "cloud", "engine", "garden", "letter")
@@ -58,21 +63,21 @@ def made(folder: Path, count: int) -> Path:
     return write_collection(folder, rows)
 
 
-def known(folder: Path) -> Fit:
-    fit = fit_of(open_index(folder))
+def known(folder: Path) -> CollectionWeights:
+    fit = read_weights(open_index(folder))
     assert fit is not None
     return fit
 
 
 def test_weights_by_hand() -> None:
     level = shipped_ranker().levels["encoder"]
-    fit = Fit(100, 1000, 0.2, "f")
+    fit = CollectionWeights(100, 1000, 0.2, "f")
     weights = dict(zip(SIGNALS, level.weights, strict=True))
     words = weights["bm25"] + weights["bm25_sentence"]
     static = weights["static"] + weights["static_sentence"]
     encoder = weights["encoder"] + weights["encoder_sentence"]
     more = (words + static + encoder) / (words + 0.2 * static + encoder)
-    now = dict(zip(SIGNALS, fitted_level(level, fit).weights, strict=True))
+    now = dict(zip(SIGNALS, apply_weights(level, fit).weights, strict=True))
     assert now["bm25"] == pytest.approx(weights["bm25"] * more)
     assert now["static_sentence"] == pytest.approx(weights["static_sentence"] * 0.2 * more)
     assert now["encoder"] == pytest.approx(weights["encoder"] * more)
@@ -83,7 +88,7 @@ def test_weights_by_hand() -> None:
 
 @given(st.text(max_size=400) | st.lists(st.sampled_from("ab. C? the"), max_size=300).map("".join))
 def test_nothing_is_lost_of_what_is_cut(text: str) -> None:
-    cut = taken_out(text, random.Random(1))
+    cut = split_abstract(text, random.Random(1))
     if cut is not None:
         sentence, rest = cut
         assert sentence
@@ -92,14 +97,14 @@ def test_nothing_is_lost_of_what_is_cut(text: str) -> None:
 
 
 def test_a_sentence_is_cut_or_some_words_where_there_is_none() -> None:
-    sentence, rest = taken_out(abstract(3), random.Random(1)) or ("", "")
+    sentence, rest = split_abstract(abstract(3), random.Random(1)) or ("", "")
     assert sentence.startswith("In sentence ")
     assert rest.count("In sentence ") == 3
     plain = " ".join(f"w{n}" for n in range(80))
-    piece, rest = taken_out(plain, random.Random(1)) or ("", "")
+    piece, rest = split_abstract(plain, random.Random(1)) or ("", "")
     assert len(piece.split()) == 20
     assert len(rest.split()) == 60
-    assert taken_out("Too short. To teach. Anything.", random.Random(1)) is None
+    assert split_abstract("Too short. To teach. Anything.", random.Random(1)) is None
 
 
 def gains(of_best: float, of_own: float, spread: float, count: int = 400) -> Any:
@@ -114,13 +119,13 @@ def gains(of_best: float, of_own: float, spread: float, count: int = 400) -> Any
 
 def test_what_is_chosen() -> None:
     # A standard error of 0.1 / 20 = 0.005: 0.001 behind is within it, 0.1 is not.
-    assert chosen_weight(gains(0.5, 0.4, 0.1)) == 3
+    assert choose_lowest(gains(0.5, 0.4, 0.1)) == 3
     # Without any spread the best alone is not behind.
-    assert chosen_weight(gains(0.5, 0.4, 0.0)) == 4
+    assert choose_lowest(gains(0.5, 0.4, 0.0)) == 4
     # The ranker's own weights stay where they are behind by less than a quarter of that.
-    assert chosen_weight(gains(0.5, 0.499, 0.1)) == len(WEIGHTS) - 1
-    assert chosen_weight(gains(0.5, 0.498, 0.1)) == 3
-    assert chosen_weight(np.zeros((len(WEIGHTS), 30))) == len(WEIGHTS) - 1
+    assert choose_lowest(gains(0.5, 0.499, 0.1)) == len(WEIGHTS) - 1
+    assert choose_lowest(gains(0.5, 0.498, 0.1)) == 3
+    assert choose_lowest(np.zeros((len(WEIGHTS), 30))) == len(WEIGHTS) - 1
 
 
 def test_a_language_is_taught_by_its_own_sentences() -> None:
@@ -130,23 +135,26 @@ def test_a_language_is_taught_by_its_own_sentences() -> None:
     rows = np.full((len(WEIGHTS), english + german + french), 0.5)
     rows[1:, english : english + german] = 0.1
     languages = np.array(["en", ""] * (english // 2) + ["de"] * german + ["fr"] * french, object)
-    assert by_language(rows, languages) == (1.0, {"de": 0.0})
+    assert choose_by_language(rows, languages) == (1.0, {"de": 0.0})
     # What vectors are no better and no worse for is left to words, unless it is English.
     equal = np.full_like(rows, 0.5)
-    assert by_language(equal, languages) == (1.0, {"de": 0.0})
-    assert by_language(equal[:, :30], np.array(["de"] * 30, object)) == (0.0, {"de": 0.0})
+    assert choose_by_language(equal, languages) == (1.0, {"de": 0.0})
+    assert choose_by_language(equal[:, :30], np.array(["de"] * 30, object)) == (0.0, {"de": 0.0})
     # Where words find nothing, all say the same.
-    assert by_language(np.zeros_like(rows), languages) == (UNTAUGHT, {})
+    assert choose_by_language(np.zeros_like(rows), languages) == (DEFAULT_SHARE, {})
 
 
-def test_weights_by_language() -> None:
-    level, fit = shipped_ranker().levels["static"], Fit(9, 9, 1.0, "", languages={"de": 0.2})
+def test_weights_choose_by_language() -> None:
+    level, fit = (
+        shipped_ranker().levels["static"],
+        CollectionWeights(9, 9, 1.0, "", languages={"de": 0.2}),
+    )
     assert [fit.share(code) for code in (None, "en", "de", "fr")] == [1.0, 1.0, 0.2, 0.0]
-    assert fitted_level(level, fit, "fr").weights[2] == 0
-    assert (fitted_level(level, fit, "en").weights == level.weights).all()
+    assert apply_weights(level, fit, "fr").weights[2] == 0
+    assert (apply_weights(level, fit, "en").weights == level.weights).all()
     assert fit.with_share("fr", 0.5).languages == {"de": 0.2, "fr": 0.5}
     assert fit.with_share("en", 0.5).static == 0.5
-    switched_off = Fit(0, 0, 1.0, "")
+    switched_off = CollectionWeights(0, 0, 1.0, "")
     assert switched_off.share("de") == 1.0
 
 
@@ -164,12 +172,12 @@ def test_a_text_is_weighed_as_its_language_was(tmp_path: Path) -> None:
     fit = known(folder)
     assert open_index(folder).description.analyser == "mixed(english,german)"
     assert list(fit.languages) == ["de"]
-    runner = Recommender(folder)._runner
+    runner = Recommender(folder).runner
     texts = (GERMAN.format(70_009), "The tree of 90008 is measured again by all of us.")
-    german, english = runner.results([runner.query(text) for text in texts], 3)
+    german, english = runner.run([runner.query(text) for text in texts], 3)
     assert german.probabilities is None
     assert english.probabilities is not None
-    assert runner.index.ids[int(german.hits.docs[0])] == "g2"
+    assert runner.index.ids[int(german.docs[0])] == "g2"
     assert Recommender(folder).recommend(texts[0], 1).table["doc_id"].to_list() == ["g2"]
 
 
@@ -177,9 +185,11 @@ def test_a_few_words_are_in_the_language_of_the_index(tmp_path: Path) -> None:
     folder = made(tmp_path / "c", 3)
     for name, language in (("english", None), ("snowball(german)", "de"), ("none", None)):
         write_index(folder, IndexOptions(name))
-        runner = Recommender(folder)._runner
-        assert language_in(runner.index, runner.query("Baum").language) == language
-        assert language_in(runner.index, runner.query("the tree is of the river").language) == "en"
+        runner = Recommender(folder).runner
+        assert choose_language(runner.index, runner.query("Baum").language) == language
+        assert (
+            choose_language(runner.index, runner.query("the tree is of the river").language) == "en"
+        )
 
 
 def test_words_that_tell_all_are_trusted(tmp_path: Path) -> None:
@@ -211,14 +221,14 @@ def test_a_large_collection_teaches_while_it_is_indexed(
     build_index(folder)
     first = known(folder)
     shutil.rmtree(folder / "index")
-    was_there, original = [], fitting.learned
+    was_there, original = [], weight_fit.fit_weights
 
-    def learned(*given: Any) -> Fit:
+    def learned(*given: Any) -> CollectionWeights:
         was_there.append((folder / "index" / "index.json").exists())
         return original(*given)
 
-    monkeypatch.setattr(fitting, "learned", learned)
-    monkeypatch.setattr(fitting, "COMPILED_ROWS", 10)
+    monkeypatch.setattr(weight_fit, "fit_weights", learned)
+    monkeypatch.setattr(weight_fit, "COMPILED_ROWS", 10)
     monkeypatch.setattr(builder, "COMPILED_ROWS", 10)
     build_index(folder)
     assert known(folder) == first
@@ -230,15 +240,15 @@ def test_what_was_learned_for_another_index_is_learned_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = made(tmp_path / "c", 60)
-    for module in (fitting, builder):
+    for module in (weight_fit, builder):
         monkeypatch.setattr(module, "COMPILED_ROWS", 10)
-    given, original = [], fitting.learned
+    given, original = [], weight_fit.fit_weights
 
-    def learned(collection: Collection, now: fitting.Indexed, *more: Any) -> Fit:
+    def learned(collection: Collection, now: weight_fit.FitInput, *more: Any) -> CollectionWeights:
         given.append(now.documents)
         return original(collection, now._replace(documents=now.documents - len(given) % 2), *more)
 
-    monkeypatch.setattr(fitting, "learned", learned)
+    monkeypatch.setattr(weight_fit, "fit_weights", learned)
     build_index(folder)
     assert given == [60, 60]
     assert known(folder).documents == 60
@@ -256,7 +266,7 @@ def test_it_stands_until_a_tenth_has_changed(
     made(folder, 45)
     build_index(folder)
     assert known(folder).documents == 45
-    monkeypatch.setattr(fitting, "learned", lambda *_: pytest.fail("it was learned already"))
+    monkeypatch.setattr(weight_fit, "fit_weights", lambda *_: pytest.fail("it was learned already"))
     assert build_index(folder).unchanged
 
 
@@ -305,13 +315,13 @@ def test_one_ranking_does_without(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "sentences", "static"),
     [
-        ([{"abstract": abstract(1)}], 0, UNTAUGHT),
+        ([{"abstract": abstract(1)}], 0, DEFAULT_SHARE),
         ([{"abstract": abstract(1)}] * 50, 50, None),
-        ([{"abstract": None}] * 50, 0, UNTAUGHT),
-        ([{"abstract": abstract(n)} for n in range(FEWEST - 1)], 0, UNTAUGHT),
+        ([{"abstract": None}] * 50, 0, DEFAULT_SHARE),
+        ([{"abstract": abstract(n)} for n in range(MIN_DOCUMENTS - 1)], 0, DEFAULT_SHARE),
         ([{"abstract": "Das Haus steht am Fluss und wird vermessen. " * 4}] * 15
          + [{"abstract": abstract(n)} for n in range(15)], 30, None),
-        ([{"abstract": "\u200b" * 500}, {"abstract": "a " * 5000}], 0, UNTAUGHT),
+        ([{"abstract": "\u200b" * 500}, {"abstract": "a " * 5000}], 0, DEFAULT_SHARE),
     ],
     ids=["one document", "equal ones", "no abstracts", "too few", "two languages", "odd ones"],
 )  # fmt: skip
@@ -370,7 +380,7 @@ def test_what_a_stranger_wrote_is_not_believed(tmp_path: Path, fit: dict[str, An
     whole = {"sentences": 1, "documents": 1, "static": 1.0, "fingerprint": ""}
     values["fit"] = fit if "static" not in fit else {**whole, **fit}
     path.write_text(json.dumps(values))
-    assert fit_of(open_index(folder)) is None
+    assert read_weights(open_index(folder)) is None
     assert build_index(folder).fitted_on == 25
 
 

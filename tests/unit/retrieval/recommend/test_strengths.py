@@ -11,33 +11,33 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from citebed.training.prepared import FOLDS, TEST, fold_of
 from tests.conftest import REPOSITORY
 
 import citebed
 from citebed.collection import import_sources
 from citebed.retrieval.ranking.ranker import shipped_ranker
-from citebed.retrieval.recommend.abstention import Match
-from citebed.training.texts import FOLDS, TEST, assign_fold
+from citebed.retrieval.recommend.calibration import match_strength
 
-
-@pytest.mark.parametrize(
-    ("probability", "held", "short", "said"),
-    [
-        (0.1, 0.35, False, "strong"),
-        (0.9, 0.34, False, "fair"),  # likely, but not in the sentence's words
-        (0.09, 0.9, False, "fair"),
-        (0.9, 0.29, False, "weak"),
-        (0.02, 0.3, False, "fair"),
-        (0.019, 0.9, False, "weak"),
-        (0.6, 0.49, True, "weak"),
-        (0.6, 0.5, True, "strong"),
-        (None, 0.5, False, "fair"),
-        (None, 0.49, False, "weak"),
-        (None, 1.0, True, "fair"),
-    ],
+RULE: tuple[tuple[float | None, float, bool, str], ...] = (
+    (0.1, 0.35, False, "strong"),
+    (0.9, 0.34, False, "fair"),  # likely, but too few of the sentence's words
+    (0.09, 0.9, False, "fair"),
+    (0.9, 0.29, False, "weak"),
+    (0.02, 0.3, False, "fair"),
+    (0.019, 0.9, False, "weak"),
+    (0.6, 0.49, True, "weak"),
+    (0.6, 0.5, True, "strong"),
+    (None, 0.5, False, "fair"),
+    (None, 0.49, False, "weak"),
+    (None, 1.0, True, "fair"),
 )
-def test_the_rule(probability: float | None, held: float, short: bool, said: str) -> None:
-    assert Match(probability, held, short).strength(shipped_ranker().constants) == said
+
+
+def test_the_rule() -> None:
+    constants = shipped_ranker().constants
+    for probability, share, short, expected in RULE:
+        assert match_strength(constants, probability, share, is_short=short) == expected
 
 
 # --- An invented library ---
@@ -140,7 +140,7 @@ def bench(monkeypatch: pytest.MonkeyPatch, shared_data: Path) -> Any:
 )
 def test_stronger_matches_are_right_more_often(bench: Any, name: str, folds: Sequence[int]) -> None:
     field, draw = getattr(bench, name)(), random.Random(f"test {name}")
-    kept = [each for each in field.sentences if assign_fold(each.paper) in folds]
+    kept = [each for each in field.sentences if fold_of(each.paper) in folds]
     has = bench.library(field, 250, close=True, draw=draw)
     found = bench.answered(field, has, bench.questions(kept, kept, has, 80, draw))
     by_kind = {kind: [each for each in found if each.kind == kind] for kind in bench.KINDS}

@@ -10,8 +10,7 @@ from lxml import html
 
 from citebed.drafts import Passage
 from citebed.report.recommendations import passage_lines
-from citebed.retrieval.recommend.recommendation import Recommendation
-from citebed.retrieval.recommend.recommendations import Recommendations
+from citebed.retrieval.recommend.recommendations import Recommendation, Recommendations
 
 ONE = Recommendation(
     1, "oak", 3.25, "Oak Trees & Forests", ("Ash, Ann",), 2001, "J. of Trees", "10.5072/oak",
@@ -26,7 +25,11 @@ PASSAGES = (
     Passage(" ".join(TEXT), 5, "Related work", 2, sentences=TEXT, wanted=(1,)),
 )
 SEVERAL = Recommendations(
-    (ONE,), PASSAGES, notes=("no answer for 1 caption (line 9)",), untold=("no chances",), silent=1
+    (ONE,),
+    PASSAGES,
+    notes=("skipped 1 caption (line 9)",),
+    probability_notes=("no probabilities",),
+    skipped=1,
 )
 
 
@@ -43,16 +46,16 @@ def test_a_notebook_shows_what_the_terminal_shows(
     alone = len(found.passages) == 1
     terminal = [
         line
-        for each, answers in found.answers
+        for each, answers in found.by_passage
         for line in passage_lines(each, answers, alone=alone)
     ]
     shown: Any = html.fromstring(found._repr_html_())
     shown.find(".//style").drop_tree()
     said = words(" ".join(shown.itertext()))
-    for told in ("\n".join(terminal), found.summary, *found.told):
+    for told in ("\n".join(terminal), found.summary, *found.all_notes):
         assert set(words(told)) - set(said) == set()
     assert [link.get("href") for link in shown.iter("a")] == [ONE.link]
-    for part in ("about 4 in 10 are right", "Oaks grow well.", "Forests have oaks.",
+    for part in ("about 40 % likely", "Oaks grow well.", "Forests have oaks.",
                  "Lee (2005), Firs", "2003, Trees Again, 10.5072/oak2"):  # fmt: skip
         assert part in shown.text_content()
 
@@ -60,11 +63,11 @@ def test_a_notebook_shows_what_the_terminal_shows(
 def test_several_passages_have_their_place_and_heading() -> None:
     shown: Any = html.fromstring(SEVERAL._repr_html_())
     assert [head.text_content() for head in shown.iter("h3")] == [
-        "Introduction · line 3", "Related work · line 5 · a citation is to come",
+        "Introduction · line 3", "Related work · line 5 · citation placeholder",
     ]  # fmt: skip
     assert [each.text_content() for each in shown.iter("blockquote")] == [p.text for p in PASSAGES]
     assert "nothing found" in shown.text_content()
-    assert "no answer for 1 caption (line 9)" in shown.text_content()
+    assert "skipped 1 caption (line 9)" in shown.text_content()
 
 
 def test_nothing_in_it_is_obeyed() -> None:

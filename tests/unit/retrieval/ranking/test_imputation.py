@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from citebed.retrieval.ranking.expecting import with_expected
+from citebed.retrieval.ranking.features import impute
 
 
 def made(count: int, seed: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -19,18 +19,16 @@ def made(count: int, seed: int = 3) -> tuple[np.ndarray, np.ndarray]:
 def test_what_is_known_stays() -> None:
     values, others = made(200)
     known = np.arange(200) % 3 > 0
-    found = with_expected(values.T, known, np.ones(200, bool), others)
+    found = impute(values.T, known, np.ones(200, bool), others)
     np.testing.assert_array_equal(found[:, known], values.T[:, known])
-    np.testing.assert_array_equal(
-        with_expected(values.T, np.ones(200, bool), known, others), values.T
-    )
+    np.testing.assert_array_equal(impute(values.T, np.ones(200, bool), known, others), values.T)
 
 
 def test_they_are_neither_favoured_nor_punished() -> None:
     """Whatever a document is like by other signals, it is as often too high as too low."""
     values, others = made(4000)
     known = np.random.default_rng(5).random(4000) < 0.5
-    found = with_expected(np.where(known, values.T, 0), known, np.ones(4000, bool), others)
+    found = impute(np.where(known, values.T, 0), known, np.ones(4000, bool), others)
     errors = (found - values.T)[:, ~known]
     assert np.abs(errors.mean(axis=1)).max() < 0.003
     for part in (others[~known, 0] < 0.2, others[~known, 0] > 0.8, others[~known, 1] > 0.8):
@@ -44,8 +42,8 @@ def test_the_nearest_by_the_vectors_themselves_teach_nothing() -> None:
     chosen = np.argsort(-values[:, 0])[:300]
     fair, known = np.ones(2000, bool), np.arange(2000) % 2 > 0
     fair[chosen] = False
-    shown = with_expected(np.where(known, values.T, 0), known, fair, others)
-    by_all = with_expected(np.where(known, values.T, 0), known, ~fair, others)
+    shown = impute(np.where(known, values.T, 0), known, fair, others)
+    by_all = impute(np.where(known, values.T, 0), known, ~fair, others)
     right = values.T[0, ~known].mean()
     assert abs(shown[0, ~known].mean() - right) < abs(by_all[0, ~known].mean() - right)
 
@@ -54,7 +52,7 @@ def test_the_nearest_by_the_vectors_themselves_teach_nothing() -> None:
 def test_few_teach_little(count: int) -> None:
     values, others = made(20)
     known = np.arange(20) < count
-    found = with_expected(np.where(known, values.T, 0), known, np.ones(20, bool), others)
+    found = impute(np.where(known, values.T, 0), known, np.ones(20, bool), others)
     assert np.isfinite(found).all()
     if count:
         least, most = values.T[:, known].min(axis=1), values.T[:, known].max(axis=1)
@@ -66,7 +64,7 @@ def test_signals_that_are_the_same_for_all() -> None:
     values, others = made(50)
     known = np.arange(50) % 2 > 0
     flat = np.ones_like(others)
-    found = with_expected(np.where(known, values.T, 0), known, np.ones(50, bool), flat)
+    found = impute(np.where(known, values.T, 0), known, np.ones(50, bool), flat)
     np.testing.assert_allclose(
         found[:, ~known], np.repeat(values.T[:, known].mean(axis=1)[:, None], 25, axis=1)
     )
