@@ -222,7 +222,7 @@ def find(
     Example: citebed find acm-cr/ croft 2001 --type inproceedings
     """
     from citebed.retrieval.library.library import Library
-    from citebed.retrieval.recommend.display import authors_of
+    from citebed.retrieval.recommend.display import format_authors
     from citebed.retrieval.recommend.recommender import Recommender
 
     style, among = output.style, conditions.filter()
@@ -234,7 +234,7 @@ def find(
         return
     for row in found.rows:
         typer.echo(f"{row['rank']:>3}. {for_terminal(row['title'] or row['doc_id'])}")
-        by = (authors_of(row["authors"]), str(row["year"] or ""), row["venue"], row["doi"])
+        by = (format_authors(row["authors"]), str(row["year"] or ""), row["venue"], row["doi"])
         typer.echo(f"     {for_terminal(' · '.join(filter(None, by)))}")
         cited = f"  cited by {row['cited']:,} here" if row["cited"] else ""
         typer.echo(f"     cite as: {for_terminal(row['key'])}{cited}")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from citebed.training.prepared import FOLDS, TEST, fold_of
+from citebed.training.texts import FOLDS, TEST, assign_fold
 from tests.conftest import REPOSITORY
 
 import citebed
@@ -140,7 +140,7 @@ def bench(monkeypatch: pytest.MonkeyPatch, shared_data: Path) -> Any:
 )
 def test_stronger_matches_are_right_more_often(bench: Any, name: str, folds: Sequence[int]) -> None:
     field, draw = getattr(bench, name)(), random.Random(f"test {name}")
-    kept = [each for each in field.sentences if fold_of(each.paper) in folds]
+    kept = [each for each in field.sentences if assign_fold(each.paper) in folds]
     has = bench.library(field, 250, close=True, draw=draw)
     found = bench.answered(field, has, bench.questions(kept, kept, has, 80, draw))
     by_kind = {kind: [each for each in found if each.kind == kind] for kind in bench.KINDS}
