@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from citebed.training.texts import FOLDS, TEST, assign_fold
 from tests.conftest import REPOSITORY
 
 import citebed
 from citebed.collection import import_sources
 from citebed.retrieval.ranking.ranker import shipped_ranker
 from citebed.retrieval.recommend.calibration import match_strength
+from citebed.training.texts import FOLDS, TEST, assign_fold
 
 RULE: tuple[tuple[float | None, float, bool, str], ...] = (
     (0.1, 0.35, False, "strong"),
