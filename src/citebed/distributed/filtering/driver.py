@@ -197,18 +197,18 @@ def filter_on(
     advance: Advance = lambda _: None,
     part: int = 0,
 ) -> FilterReport:
-    """Filter a stream on an engine and write a filter run: the bytes that `run_filter` writes.
+    """Filter a stream on an engine and write a filter run with the same bytes as `run_filter`.
 
-    The workers must see the stream and the folder of the output under the same names; or the stream
-    is an address that the engine reads (``s3a://…``), of a file or of several in the order of their
-    names, which are copied first. ``part`` is how many bytes of the stream are a part, about; 0
-    leaves it to the stream's size.
+    The workers must see the stream and the folder of the output under the same names. Or the stream
+    is an address that the engine reads (``s3a://…``), of one file or of several in the order of
+    their names; these are copied first. ``part`` is the approximate number of bytes in a part; 0
+    lets citebed choose by the size of the stream.
     """
     files = OutputFiles(output, options.skipped)
     files.check(options.overwrite)
     task.declared.start(task.topics, task.tools)  # errors in it come first
     address = as_address(task.source.path) if task.source.path else None
-    if address:  # of which a path has lost a slash
+    if address:  # a path would have lost a slash
         task = task._replace(source=task.source._replace(name=address))
     folder = WorkFolder(Path(f"{files.output.absolute()}.parts"))
     _check_apart(folder, task.source)

@@ -1,1 +1,1 @@
-"""Import on an engine: read, merged and written by its workers, as one machine does it."""
+"""Import on an engine: workers read, merge and write, with the results of one machine."""

@@ -227,7 +227,7 @@ def _look_up(place: str, shards: int, number: int, given: Given) -> Iterator[Mes
 
 
 SHARD_SIZE = 250_000
-"""So many documents are in a shard that an engine makes, unless another number is asked for."""
+"""Default number of documents in a shard that an engine makes."""
 
 
 def import_on(

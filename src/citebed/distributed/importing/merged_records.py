@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 AT_ONCE = 20_000
 """So many records that may be the same are looked at together."""
 A_PART = 100_000
-"""So many records, about, are a part, which workers take as a whole."""
+"""Approximate number of records in a part, the unit of work of a worker."""
 _FEW = 2_000_000
 """So many texts of records that share one are followed by one worker, in some 450 MB."""
 _LINKED = 200_000
@@ -179,7 +179,7 @@ def _unpacked(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 
 def number_of(text: str) -> int:
-    """A number of 63 bits for a text, the same on every machine."""
+    """Return a number of 63 bits for a text, the same on every machine."""
     data = text.encode("utf-8", "surrogatepass")
     return (crc32(data) << 31) ^ crc32(data[::-1])
 
@@ -291,7 +291,7 @@ def files_of(table: pl.DataFrame) -> dict[str, dict[str, int]]:
 
 
 NAMES_AT_ONCE = 100_000
-"""So many names, about, are looked at together."""
+"""Approximate number of names that are compared together."""
 
 
 def buckets_for(records: int) -> int:

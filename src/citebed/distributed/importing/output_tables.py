@@ -33,7 +33,7 @@ from citebed.distributed.shuffle import (
 
 SPAN = assembling.SPAN
 RENAMED = "renamed.arrow"
-"""The file of the ids of those documents of which several want one."""
+"""The file with the new ids of documents that wanted the same id."""
 _KEPT = {"row": pl.Int64(), "kept": pl.String()}
 _FATE = {
     "row": pl.Int64(), "owner": pl.Int64(), "size": pl.UInt32(), "doubtful": pl.Boolean(),

@@ -38,11 +38,11 @@ from citebed.records import Problem
 from citebed.wording import printable
 
 AT_ONCE = 32 << 20
-"""Bytes that a worker is given to read at a time."""
+"""Bytes that a worker gets to read at a time."""
 _PACKED = 8
 """A packed file may have so many times its bytes: from there on it is looked at."""
 _MOST_SHARES = 16
-"""A packed file is read by so many workers at most: each unpacks it from its beginning."""
+"""Maximum number of workers that read a packed file: each unpacks it from the beginning."""
 
 _COMPARED = 4 << 10
 """Bytes of a piece that tell whether it is what the file has there, and not what it unpacks to."""

@@ -1,1 +1,3 @@
-"""Collections in shards: an index a shard, searched with the numbers of the whole collection."""
+"""Sharded collections: one index per shard, searched with the statistics of the whole
+collection.
+"""

@@ -31,18 +31,18 @@ Extract = dict[str, NDArray[Any]]
 """The arrays of an extract by name; strings are two arrays, as `Strings` has them."""
 _YEARS, _PAGES, _AUTHORS, _STARTS = records.RECORD_ARRAYS
 _POSTINGS = 1 << 22
-"""Postings that are looked at together."""
+"""Number of postings to read together."""
 
 
 def packed(arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Arrays as bytes that travel."""
+    """Serialise arrays to bytes."""
     with io.BytesIO() as file:
         np.savez(file, allow_pickle=False, **arrays)
         return file.getvalue()
 
 
 def unpacked(data: bytes) -> dict[str, NDArray[Any]]:
-    """Arrays that travelled."""
+    """Restore serialised arrays."""
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
         return {name: arrays[name] for name in arrays.files}
 
@@ -123,7 +123,7 @@ def _spans(sizes: NDArray[np.int64]) -> Iterator[slice]:
 
 
 def _small(numbers: NDArray[Any]) -> NDArray[Any]:
-    """Whole numbers in as few bytes as they take."""
+    """Store integers in the smallest sufficient type."""
     return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
 
 
@@ -224,7 +224,7 @@ def _texts(extracts: Iterable[Extract], name: str) -> list[str]:
 
 
 def _fields(extracts: Sequence[Extract]) -> list[str]:
-    """The fields that any of the shards has, in their order."""
+    """Return the fields that any of the shards has, in order."""
     return [name for name in FIELDS if any(f"length.{name}" in each for each in extracts)]
 
 

@@ -175,9 +175,9 @@ def _documents(rows: pl.DataFrame, scores: Sequence[float]) -> FeedbackDocuments
 
 
 _KEEP_FROM = 5_000_000_000
-"""From so much work on (queries times postings), shards are prepared for it."""
+"""From this much work on (queries times postings), shards are prepared for it."""
 _AT_ONCE = 4096
-"""Queries that go to the shards together."""
+"""Number of queries that are sent to the shards together."""
 
 
 class AskedQuery(NamedTuple):
@@ -207,7 +207,7 @@ def asked_queries(table: pl.DataFrame, analyser: Analyser, *, as_is: bool) -> li
 
 @dataclass(frozen=True)
 class ShardedSearch:
-    """A collection in shards with its indexes, ready for queries."""
+    """A sharded collection with its indexes, ready for queries."""
 
     collection: Collection
     indexed: IndexedShards
@@ -344,7 +344,7 @@ def _of_sentences(table: pl.DataFrame, analyser: Analyser) -> set[str]:
 
 
 def _check(pipeline: Pipeline, options: RunOptions) -> None:
-    """Refuse what shards are not searched with."""
+    """Raise for options that sharded collections do not support."""
     if isinstance(pipeline.stage, Ranking):
         whole = pipeline.model.sees_all_terms or pipeline.model.uses_unique
         if pipeline.feedback is not None or whole or "citing" in options.fields.weights:

@@ -51,7 +51,7 @@ class ShardEntry(NamedTuple):
 
 @dataclass(frozen=True)
 class IndexedShards:
-    """The index of a collection in shards: the whole of it in numbers, and its shards."""
+    """The index of a sharded collection: statistics of the whole, and its shards."""
 
     analyser: str
     documents: int
@@ -67,7 +67,7 @@ class IndexedShards:
     latest_citing: int = 0
     """The years of the latest document, and of the latest paper that cites one; 0 without any."""
     has_citing: bool = False
-    """Whether there are sentences that cite documents."""
+    """True if there are sentences that cite documents."""
     fit: Mapping[str, Any] = field(default_factory=dict)
     """Ranking weights fitted to the collection."""
     citebed: str = __version__
@@ -161,7 +161,7 @@ def _checked(indexed: IndexedShards) -> IndexedShards:
 
 
 def mending(folder: Path) -> str:
-    """How to get the index of a collection's shards, in a sentence."""
+    """Return a sentence that says how to index the collection's shards."""
     return f"Index them with: citebed index {printable(folder)} --on ADDRESS"
 
 
@@ -201,7 +201,7 @@ def _unusable(folder: Path, entry: ShardEntry, what: str) -> CollectionError:
 
 
 def fields_in(indexed: IndexedShards, fields: Fields, folder: Path) -> Fields:
-    """The fields that count in an index in shards; one that no shard has is an error."""
+    """Return the fields to search. Raise if no shard has one of them."""
     found = fields.of(indexed.tokens)
     missing = [name for name in found.weights if name not in indexed.tokens]
     if missing:
@@ -222,7 +222,7 @@ def facts_of(collection: Collection, indexed: IndexedShards) -> dict[str, Any]:
 
 
 def total(numbers: Sequence[Mapping[str, int]]) -> dict[str, int]:
-    """Numbers by field added up, in the fields' order."""
+    """Sum numbers by field, in the order of the fields."""
     there = [name for name in FIELDS if any(name in each for each in numbers)]
     return {name: sum(each.get(name, 0) for each in numbers) for name in there}
 
@@ -237,7 +237,7 @@ BUILT: Mapping[str, Any] = {
     **dict.fromkeys(("fingerprint", "vectors"), pl.String), **dict.fromkeys(FIELDS, pl.Int64),
     **dict.fromkeys(("latest", "latest_citing", "citing_papers"), pl.Int64),
 }  # fmt: skip
-"""A row a shard: what became of its index, and its tokens by field."""
+"""One row per shard: the outcome of indexing it, and its tokens by field."""
 
 
 @dataclass(frozen=True)
@@ -254,7 +254,7 @@ class ShardOptions:
 
 @dataclass(frozen=True)
 class IndexShard:
-    """Indexes a shard, by its folder."""
+    """Indexes a shard, given its folder."""
 
     options: ShardOptions
 

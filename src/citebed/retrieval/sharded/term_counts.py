@@ -106,7 +106,9 @@ class Less(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class WholeCounts:
-    """Requested terms counted in a whole collection. Their order numbers them."""
+    """Counts of the requested terms in the whole collection. The order of the terms numbers
+    them.
+    """
 
     documents: int
     tokens: Mapping[str, int]
@@ -329,7 +331,7 @@ def _key(indexed: IndexedShards) -> str:
 
 
 def are_kept(folder: Path, indexed: IndexedShards, fields: Fields) -> bool:
-    """Whether the frequencies of the terms of all shards are there."""
+    """Return True if the frequencies of all terms are stored for all shards."""
     names = (entry.name for entry in indexed.shards)
     return all(path_of(folder, name, indexed, fields).is_file() for name in names)
 

@@ -1,4 +1,4 @@
-"""The work on one shard of a search, and how it gets to the shards and back."""
+"""The work of a search on one shard, and how it is sent to the shards."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ class Spread(Protocol):
 
 @dataclass(frozen=True)
 class Here:
-    """The shards one after another in this process."""
+    """Work on the shards one after another in this process."""
 
     folder: Path
     indexed: IndexedShards
