@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from citebed.collection.filters import Filter
-from citebed.retrieval.library.layout import laid_out
+from citebed.retrieval.library.layout import lay_out
 from citebed.retrieval.library.library import Library
 from citebed.retrieval.recommend.recommender import Recommender
 from common import machine
@@ -67,10 +67,10 @@ def main() -> None:
     cited = [row["doc_id"] for row in library.find(sort="cited", k=20)]
     timed("map around a document, 60 nodes", library.map, cited)
     timed("map around a text, 60 nodes", library.map, [TEXT] * 5)
-    vectors = library.nearness.vectors
+    vectors = library.similarity.vectors
     assert vectors is not None
-    rows = vectors.decode(library.catalogue.numbers_of([*names, *cited]))
-    timed(f"layout alone, {len(rows)} nodes", laid_out, [1 - (rows @ rows.T).clip(0, 1)] * 10)
+    rows = vectors.decode(library.catalogue.find_numbers([*names, *cited]))
+    timed(f"layout alone, {len(rows)} nodes", lay_out, [1 - (rows @ rows.T).clip(0, 1)] * 10)
 
 
 if __name__ == "__main__":

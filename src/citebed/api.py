@@ -40,9 +40,8 @@ if TYPE_CHECKING:
     from citebed.drafts.draft_store import DraftStore
     from citebed.report.collection import CollectionStats
     from citebed.report.lint import Findings
-    from citebed.retrieval.library.about import About
-    from citebed.retrieval.library.found import Found
-    from citebed.retrieval.library.library import Library
+    from citebed.retrieval.library.finder import FindResult
+    from citebed.retrieval.library.library import DocumentDetails, Library
     from citebed.retrieval.library.map import Map
     from citebed.retrieval.pipeline import Pipeline
     from citebed.retrieval.recommend.recommendations import Recommendations
@@ -213,7 +212,7 @@ class Workbench(Collection):
         sort: str = "best",
         start: int = 0,
         k: int = 25,
-    ) -> Found:
+    ) -> FindResult:
         """Find documents with these words in their text, names, year or title; without words, all
         documents. A DOI or a key ranks its document first. ``among`` is a `Filter` by years,
         venues, types and authors; ``sort`` is ``best``, ``newest``, ``oldest``, ``title`` or
@@ -222,12 +221,12 @@ class Workbench(Collection):
         """
         return self.library.find(words, among=among, sort=sort, start=start, k=k)
 
-    def about(self, doc_id: str, k: int = 10) -> About:
+    def about(self, doc_id: str, k: int = 10) -> DocumentDetails:
         """Return a document by id, DOI or key: its record, the contexts that cite it, its
         references, co-cited documents and similar documents (``k`` each)."""
         return self.library.about(doc_id, k)
 
-    def similar(self, doc_ids: str | Sequence[str], k: int = 10) -> Found:
+    def similar(self, doc_ids: str | Sequence[str], k: int = 10) -> FindResult:
         """Return the ``k`` documents most similar to one or to several documents."""
         return self.library.similar(doc_ids, k)
 

@@ -101,7 +101,7 @@ class Candidates:
     @property
     def has_signals(self) -> bool:
         """True after a ranking by several signals."""
-        return self.signals.shape[1] > 0
+        return bool(self.signals.shape[1])
 
     @property
     def hits(self) -> Hits:

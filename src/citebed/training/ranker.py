@@ -30,6 +30,7 @@ from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.pipeline import CALIBRATION_DEPTH, parse_pipeline
 from citebed.retrieval.query import Candidates, Query
+from citebed.retrieval.ranking.citation_need import load_static_model
 from citebed.retrieval.ranking.collection_weights import WORD_SIGNALS
 from citebed.retrieval.ranking.features import SIGNALS
 from citebed.retrieval.ranking.ranker import (
@@ -39,7 +40,6 @@ from citebed.retrieval.ranking.ranker import (
     ranker_json,
     shipped_ranker,
 )
-from citebed.retrieval.ranking.weight_fit import load_static_model
 from citebed.training.citation_need import Source, logistic, train_citation_need
 from citebed.training.measures import recall_and_ndcg
 from citebed.training.settings import Report

@@ -84,8 +84,8 @@ def resolve_filter(collection: Collection, wanted: Filter) -> Filter:
     known = dict.fromkeys((kind for kind, _ in named), pl.Series("name", [], pl.String))
     for kind, names in named:
         if names:
-            name = pl.col("authors").explode() if kind == "author" else pl.col(kind)
-            rows = collection.scan_documents().select(name=name).drop_nulls()
+            column = pl.col("authors").explode() if kind == "author" else pl.col(kind)
+            rows = collection.scan_documents().select(name=column).drop_nulls()
             known[kind] = rows.collect().to_series()
     resolved = wanted.resolve(known["venue"], known["author"])
     for kind, names in named:

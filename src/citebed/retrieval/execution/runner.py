@@ -217,8 +217,9 @@ class Runner:
             found = self._rerank(queries, found, stage)
         no_columns = np.zeros((depth, 0))
         return (
-            Candidates(query, docs[:depth], scores[:depth], *[no_columns[: len(docs)]] * 2)
+            Candidates(query, docs[:depth], scores[:depth], none, none)
             for query, (docs, scores) in zip(queries, found, strict=True)
+            for none in (no_columns[: len(docs)],)
         )
 
     def compute_signals(self, queries: Sequence[Query], depth: int) -> Iterator[Candidates]:

@@ -1,1 +1,1 @@
-"""The library of a collection: finding documents, a document and what is around it, maps."""
+"""The library of a collection: find documents, look at one and its neighbours, draw maps."""

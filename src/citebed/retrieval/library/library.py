@@ -1,11 +1,12 @@
-"""A collection as a library: find documents, look at one and what is around it, draw maps."""
+"""The library of a collection: find documents, look at one and its neighbours, draw maps."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,36 +16,88 @@ from citebed.collection.tables import row_to_document
 from citebed.drafts.reader import DraftLike, resolve_draft
 from citebed.drafts.records import Draft
 from citebed.errors import CollectionError
-from citebed.retrieval.library.about import About
+from citebed.frames import MultiTableResult
+from citebed.records import Document
 from citebed.retrieval.library.catalogue import Catalogue
 from citebed.retrieval.library.citations import Citations
-from citebed.retrieval.library.finding import Finder, Order
-from citebed.retrieval.library.found import Found
-from citebed.retrieval.library.map import Map
-from citebed.retrieval.library.mapping import Mapper, Wanted
-from citebed.retrieval.library.nearness import Nearness
+from citebed.retrieval.library.finder import Finder, FindResult
+from citebed.retrieval.library.map import Map, MapBuilder, MapContents
+from citebed.retrieval.library.similarity import SimilarityIndex
+from citebed.retrieval.recommend.display import format_authors
 from citebed.retrieval.recommend.evidence import CitingPapers
 from citebed.retrieval.recommend.recommender import Recommender
-from citebed.wording import printable
+from citebed.wording import count, for_terminal, printable
 
-_A_PASSAGE, _A_TEXT = 5, 20
-"""So many recommendations of each passage of a draft are on its map, and of a text."""
+_PASSAGE_K, _TEXT_K = 5, 20
+"""Recommendations on a map for each passage of a draft, and for a text."""
+_LISTED = 5
+Rows = tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DocumentDetails(MultiTableResult):
+    """All that a collection knows of a document.
+
+    ``cited_by`` has a row for each sentence that cites it (``paper_id``, ``doc_id`` if the paper is
+    a document of the collection, ``by``, ``year``, ``section``, ``sentence``), newest first.
+    ``cites`` are the documents that it cites; ``cited_with`` those that are cited together with it,
+    in how many ``sentences``, ``paragraphs`` and ``papers``; ``similar`` the most similar ones.
+    """
+
+    PARTS: ClassVar[tuple[str, ...]] = ("document", "cited_by", "cites", "cited_with", "similar")
+    MAIN: ClassVar[str] = "document"
+
+    document: Document
+    row: dict[str, Any]
+    link: str
+    key: str
+    bibtex: str
+    cited_by: Rows = ()
+    cites: Rows = ()
+    cited_with: Rows = ()
+    similar: Rows = ()
+
+    @property
+    def citing_papers(self) -> int:
+        """The number of papers in the collection that cite it."""
+        return len({row["paper_id"] for row in self.cited_by})
+
+    def rows(self, part: str) -> list[dict[str, Any]]:
+        """Return one of the ``PARTS`` as flat rows."""
+        return [dict(self.row)] if part == "document" else list(getattr(self, part))
+
+    def __repr__(self) -> str:
+        row = self.row
+        about = (format_authors(row["authors"]), str(row["year"] or ""), row["venue"], row["doi"])
+        lines = [row["title"] or row["doc_id"], f"  {' · '.join(filter(None, about))}"]
+        lines += [f"  cite as: {self.key}", f"  {self.link}" if self.link else ""]
+        quoted = [f"{each['by']}: {each['sentence']}" for each in self.cited_by if each["sentence"]]
+        if quoted:
+            head = f"cited by {count(self.citing_papers, 'paper')} here"
+            lines += [head, *(f"  - {each}" for each in quoted[:_LISTED])]
+        several = ("cites", self.cites), ("cited together with", self.cited_with)
+        for head, rows in (*several, ("similar", self.similar)):
+            lines += [head] if rows else []
+            for each in rows[:_LISTED]:
+                year = f" ({each['year']})" if each["year"] else ""
+                lines.append(f"  - {each['title'] or each['doc_id']}{year}")
+        return for_terminal("\n".join(filter(None, lines)))
 
 
 class Library:
-    """The library of the collection that a recommender recommends from.
+    """The library of the collection that a recommender uses.
 
-    Nothing is read before it is asked for; the first question takes a second or two for 100,000
-    documents.
+    Nothing is read before its first use, which takes a second or two for 100,000 documents.
     """
 
     def __init__(self, recommender: Recommender) -> None:
         self.recommender = recommender
         self.collection, self.index = recommender.collection, recommender.index
+        self._citing_papers = CitingPapers(self.collection)
 
     @cached_property
     def catalogue(self) -> Catalogue:
-        """What documents are looked up by."""
+        """The documents as users look them up."""
         return Catalogue(self.collection, self.index)
 
     @cached_property
@@ -53,22 +106,18 @@ class Library:
         return Citations(self.collection, self.catalogue)
 
     @cached_property
-    def nearness(self) -> Nearness:
-        """What is like what."""
-        return Nearness(self.collection, self.catalogue, self.recommender.searcher)
+    def similarity(self) -> SimilarityIndex:
+        """The similarity of documents."""
+        return SimilarityIndex(self.collection, self.catalogue, self.recommender.searcher)
 
     @cached_property
     def _finder(self) -> Finder:
         return Finder(self.catalogue, self.recommender.searcher, self.citations)
 
-    @cached_property
-    def _citers(self) -> CitingPapers:
-        return CitingPapers(self.collection)
-
     def prepare(self) -> None:
-        """Read now what the first questions would have to wait for."""
+        """Read everything that the first calls need."""
         self.find("prepare", k=1)
-        self.nearness.vectors  # noqa: B018 - loaded now
+        self.similarity.vectors  # noqa: B018 - loaded now
 
     def find(
         self,
@@ -78,46 +127,65 @@ class Library:
         sort: str = "best",
         start: int = 0,
         k: int = 25,
-    ) -> Found:
-        """The documents that have these words, in their text, their authors' names, their year or,
-        of a word that is not finished yet, in their title; all of them where there are no words.
+    ) -> FindResult:
+        """Find documents with these words in their text, authors or year, or an unfinished word in
+        their title; without words, all documents.
 
-        A DOI, an arXiv id or a key finds its document first. ``among`` lets only some documents
-        through; ``sort`` is ``best``, ``newest``, ``oldest``, ``title`` or ``cited`` (here, by most
-        papers); without words the best are the most cited. ``start`` is how many to skip.
+        A DOI, an arXiv id or a key finds its document first. ``among`` is a filter; ``sort`` is
+        ``best``, ``newest``, ``oldest``, ``title`` or ``cited`` (by papers of the collection;
+        without words also the meaning of ``best``). ``start`` is how many to skip.
         """
-        return self._finder.find(words, among, Order(sort, start, k))
+        return self._finder.find(words, among, sort, start, k)
 
     def number_of(self, name: str) -> int:
-        """The number of a document by its id, or any other name that it goes by."""
+        """Return the number of a document by its id or any other name."""
         number = self.index.ids.find(name)
         if number < 0:
-            number = next(iter(self.catalogue.named(name).tolist()), -1)
-        if number < 0 or not self.catalogue.there[number]:
+            number = next(iter(self.catalogue.find_by_name(name).tolist()), -1)
+        if number < 0 or not self.catalogue.present[number]:
             raise CollectionError(
                 f"no document '{printable(name)}' in {printable(self.collection.folder)}"
             )
         return number
 
-    def about(self, doc_id: str, k: int = 10) -> About:
-        """A document by any name that it goes by, and what is around it; ``k`` documents each that
-        are cited with it and similar to it."""
+    def about(self, doc_id: str, k: int = 10) -> DocumentDetails:
+        """Return a document by any name, with up to ``k`` co-cited and ``k`` similar documents."""
         number = self.number_of(doc_id)
-        (record,) = self.nearness.records([number])
+        (record,) = self.similarity.records([number])
         (row,) = self._rows([number])
         document, key = row_to_document(record), clean_key(row["key"] or row["doc_id"])
-        return About(
+        mentions = tuple(
+            {
+                "paper_id": (citer := mention["citer"]),
+                "doc_id": citer if self.index.ids.find(citer) >= 0 else None,
+                "by": self._citing_papers.describe(citer, mention["year"]),
+                "year": mention["year"], "section": mention["section"] or "",
+                "sentence": mention["text"] or "",
+            }
+            for mention in self.citations.of(number).iter_rows(named=True)
+        )  # fmt: skip
+        cited = self.citations.cited_by(number)
+        cites = zip(self._rows([doc for doc, _ in cited]), cited, strict=True)
+        together = self.citations.together(number).head(k)
+        counts = together.select("sentences", "paragraphs", "papers").to_dicts()
+        cited_with = zip(self._rows(together["doc"].to_list()), counts, strict=True)
+
+        from citebed.drafts.bibliography import entry_to_cite  # reads BibTeX
+
+        return DocumentDetails(
             document, {**row, "abstract": record["abstract"] or ""}, row["link"], key,
-            _bibtex(document, key), self._cited_by(number), self._cites(number),
-            self._cited_with(number, k), self.similar([row["doc_id"]], k).rows,
+            entry_to_cite(document, key), mentions,
+            tuple({**each, "kind": kind} for each, (_, kind) in cites),
+            tuple({**each, **numbers} for each, numbers in cited_with),
+            self.similar([row["doc_id"]], k).rows,
         )  # fmt: skip
 
-    def similar(self, doc_ids: str | Sequence[str], k: int = 10) -> Found:
-        """The ``k`` documents that are most like one or several, which are left out themselves."""
+    def similar(self, doc_ids: str | Sequence[str], k: int = 10) -> FindResult:
+        """Return the ``k`` documents that are most similar to one or several others."""
         names = [doc_ids] if isinstance(doc_ids, str) else list(doc_ids)
-        hits = self.nearness.like([self.number_of(name) for name in names], k)
+        hits = self.similarity.find([self.number_of(name) for name in names], k)
         rows = self._finder.rows(hits.docs, hits.scores)
-        return Found(tuple(rows), len(rows))
+        return FindResult(tuple(rows), len(rows))
 
     def map(
         self,
@@ -127,60 +195,32 @@ class Library:
         cited: Iterable[str] = (),
         exclude: Iterable[str] = (),
     ) -> Map:
-        """Up to ``k`` documents around a draft, a text, or documents by their names, in two
-        dimensions: what is cited, recommended, cited together and similar, in groups; and of which
-        groups a draft cites nothing. ``cited`` are documents that the draft will cite too, and
-        ``exclude`` those that are not on the map."""
-        names = self._documents_in(around)
-        mapper = Mapper(self.catalogue, self.citations, self.nearness)
-        never = frozenset(self.catalogue.numbers_of(exclude).tolist())
+        """Map up to ``k`` documents around a draft, a text, or documents by name, in two
+        dimensions: cited, recommended, co-cited and similar ones, in groups; and the groups from
+        which a draft cites nothing. The draft will also cite ``cited``; ``exclude`` is left out.
+        """
+        builder = MapBuilder(self.catalogue, self.citations, self.similarity)
+        excluded = frozenset(self.catalogue.find_numbers(exclude).tolist())
+        names: list[int] | None = None
+        if isinstance(around, str):
+            if len(around.split()) == 1:
+                names = self.catalogue.find_by_name(around).tolist()[:1] or None
+        elif not isinstance(around, Draft | Path):
+            names = [self.number_of(name) for name in around]
         if names is not None:
-            wanted = self._around_documents(names)._replace(never=never.difference(names))
-            return mapper.map(wanted, k, of_draft=False)
+            contents = self._around_documents(names)
+            excluded = excluded.difference(names)
+            return builder.build(contents._replace(excluded=excluded), k, of_draft=False)
         draft, _ = resolve_draft(around)  # type: ignore[arg-type]
-        wanted, notes = self._around_draft(draft, cited)
-        return mapper.map(wanted._replace(never=never), k, of_draft=True, notes=notes)
-
-    # --- Parts of a document's page ---
+        contents, notes = self._around_draft(draft, cited)
+        contents = contents._replace(excluded=excluded)
+        return builder.build(contents, k, of_draft=True, notes=notes)
 
     def _rows(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
         docs = np.array(numbers, np.int64)
         return self._finder.rows(docs, np.zeros(len(docs)))
 
-    def _cited_by(self, number: int) -> tuple[dict[str, Any], ...]:
-        found = []
-        for mention in self.citations.of(number).iter_rows(named=True):
-            citer = mention["citer"]
-            found.append({
-                "paper_id": citer, "doc_id": citer if self.index.ids.find(citer) >= 0 else None,
-                "by": self._citers.describe(citer, mention["year"]), "year": mention["year"],
-                "section": mention["section"] or "", "sentence": mention["text"] or "",
-            })  # fmt: skip
-        return tuple(found)
-
-    def _cites(self, number: int) -> tuple[dict[str, Any], ...]:
-        found = self.citations.cited_by(number)
-        rows = self._rows([doc for doc, _ in found])
-        return tuple({**row, "kind": kind} for row, (_, kind) in zip(rows, found, strict=True))
-
-    def _cited_with(self, number: int, k: int) -> tuple[dict[str, Any], ...]:
-        found = self.citations.together(number).head(k)
-        rows = self._rows(found["doc"].to_list())
-        counts = found.select("sentences", "paragraphs", "papers").to_dicts()
-        return tuple({**row, **each} for row, each in zip(rows, counts, strict=True))
-
-    # --- What a map is around ---
-
-    def _documents_in(self, around: DraftLike | Sequence[str]) -> list[int] | None:
-        """The documents that are named; ``None`` where a draft is given."""
-        if isinstance(around, Draft | Path):
-            return None
-        if isinstance(around, str):
-            found = self.catalogue.named(around).tolist() if len(around.split()) == 1 else []
-            return found[:1] or None
-        return [self.number_of(name) for name in around]
-
-    def _around_documents(self, numbers: Iterable[int]) -> Wanted:
+    def _around_documents(self, numbers: Iterable[int]) -> MapContents:
         centre = tuple(dict.fromkeys(numbers))
         cited = [doc for number in centre for doc, _ in self.citations.cited_by(number)]
         citers = (
@@ -188,34 +228,30 @@ class Library:
             for number in centre
             for name in self.citations.of(number)["citer"].unique(maintain_order=True)
         )
-        return Wanted(centre, tuple(cited), tuple(doc for doc in citers if doc >= 0))
+        return MapContents(centre, tuple(cited), tuple(doc for doc in citers if doc >= 0))
 
-    def _around_draft(self, draft: Draft, more: Iterable[str]) -> tuple[Wanted, tuple[str, ...]]:
+    def _around_draft(
+        self, draft: Draft, basket: Iterable[str]
+    ) -> tuple[MapContents, tuple[str, ...]]:
         several = len(draft.passages) > 1
-        unit, k = ("paragraph", _A_PASSAGE) if several else ("text", _A_TEXT)
+        unit, k = ("paragraph", _PASSAGE_K) if several else ("text", _TEXT_K)
         found = self.recommender.recommend_for(draft, k, each=unit)
-        if not found and not found.left_out:  # better a map of the best there is than none
+        if not found and not found.left_out:  # a map of weak matches is better than none
             found = self.recommender.recommend_for(draft, k, each=unit, min_probability=0.0)
         best: dict[str, tuple[float, int]] = {}
         for each in found:
             worth = (each.probability or 0.0, -each.rank)
             best[each.doc_id] = max(best.get(each.doc_id, worth), worth)
         ordered = sorted(best, key=lambda name: (-best[name][0], -best[name][1], name))
-        left_out = [name for name in sorted(found.left_out) if not self._is_itself(name, draft)]
-        wanted = Wanted(
-            cited=tuple(self.catalogue.numbers_of(left_out).tolist()),
-            taken=tuple(self.catalogue.numbers_of(more).tolist()),
-            recommended=tuple(self.catalogue.numbers_of(ordered).tolist()),
+        cited, title = [], (draft.title or "").casefold()
+        for name in sorted(found.left_out):
+            number = self.index.ids.find(name)
+            own = self.catalogue.table["title"][number] if number >= 0 else ""
+            if not (title and own.casefold() == title):  # the draft itself
+                cited.append(name)
+        contents = MapContents(
+            cited=tuple(self.catalogue.find_numbers(cited).tolist()),
+            recommended=tuple(self.catalogue.find_numbers(ordered).tolist()),
+            basket=tuple(self.catalogue.find_numbers(basket).tolist()),
         )
-        return wanted, found.notes
-
-    def _is_itself(self, name: str, draft: Draft) -> bool:
-        number = self.index.ids.find(name)
-        title = self.catalogue.table["title"][number] if number >= 0 else ""
-        return bool(draft.title) and title.casefold() == (draft.title or "").casefold()
-
-
-def _bibtex(document: Any, key: str) -> str:
-    from citebed.drafts.bibliography import entry_to_cite  # with the reader of BibTeX
-
-    return entry_to_cite(document, key)
+        return contents, found.notes

@@ -317,8 +317,8 @@ def choose_by_language(
     english = gains[:, is_calibrated]
     if can_teach(english):
         return WEIGHTS[choose_lowest(english)], others
-    own = WEIGHTS[choose_lowest(gains, trusted=False)] if can_teach(gains) else DEFAULT_SHARE
-    return own, others
+    share = WEIGHTS[choose_lowest(gains, trusted=False)] if can_teach(gains) else DEFAULT_SHARE
+    return share, others
 
 
 def choose_lowest(gains: Reals, *, trusted: bool = True) -> int:

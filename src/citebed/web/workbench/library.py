@@ -14,9 +14,7 @@ from starlette.exceptions import HTTPException
 from citebed.collection.filters import Filter
 from citebed.drafts.reader import parse_draft
 from citebed.errors import CitebedError, CollectionError
-from citebed.retrieval.library.facets import FACETS
-from citebed.retrieval.library.finding import SORTS
-from citebed.retrieval.library.found import Found
+from citebed.retrieval.library.finder import FACETS, SORTS, FindResult
 from citebed.retrieval.library.map import Map
 from citebed.retrieval.recommend.display import format_authors
 from citebed.text.names import display_name, family_name
@@ -235,13 +233,13 @@ async def get_map(at: At, asked: MapRequest) -> JSONResponse:
     return await at.json(_with_404(work))
 
 
-def _find(collection: OpenCollection, asked: FindRequest) -> Found:
+def _find(collection: OpenCollection, asked: FindRequest) -> FindResult:
     return collection.library.find(
         asked.words, among=asked.filter, sort=asked.sort, start=asked.start, k=asked.k
     )
 
 
-def _found_row(found: Found) -> dict[str, Any]:
+def _found_row(found: FindResult) -> dict[str, Any]:
     return {
         "rows": list(found.rows), "total": found.total, "start": found.start,
         "facets": list(found.facet_rows), "notes": list(found.notes),
@@ -326,7 +324,7 @@ async def show_library(at: At, url: Annotated[LibraryUrl, Query()]) -> Response:
         start=url.start, k=PAGE_SIZE, sort=sort,
     )  # fmt: skip
 
-    def search() -> tuple[Found, list[dict[str, Any]], str]:
+    def search() -> tuple[FindResult, list[dict[str, Any]], str]:
         library = at.collection.library
         if url.like:
             given = [library.about(each, 1).row for each in url.like]
@@ -334,7 +332,7 @@ async def show_library(at: At, url: Annotated[LibraryUrl, Query()]) -> Response:
         try:
             return _find(at.collection, asked), [], ""
         except CitebedError as error:
-            return Found((), 0), [], str(error)
+            return FindResult((), 0), [], str(error)
 
     found, given, problem = await at.run(_with_404(search))
     if url.like:

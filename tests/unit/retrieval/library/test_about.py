@@ -64,8 +64,8 @@ def test_papers_like_these_leave_them_out(library: Library) -> None:
 
 
 def test_nearest_is_what_shares_words_and_direction(library: Library) -> None:
-    hits = library.nearness.like([library.number_of("oak")], 10)
-    vectors = library.nearness.vectors
+    hits = library.similarity.find([library.number_of("oak")], 10)
+    vectors = library.similarity.vectors
     assert vectors is not None
     mine = vectors.decode(np.array([library.number_of("oak")]))[0]
     for doc, score in zip(hits.docs.tolist(), hits.scores.tolist(), strict=True):

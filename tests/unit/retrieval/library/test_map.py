@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from tests.unit.retrieval.library.conftest import write_library
 
-from citebed.retrieval.library.grouping import labelled
+from citebed.retrieval.library.clusters import name_clusters
 from citebed.retrieval.library.library import Library
 from citebed.retrieval.library.map import EDGES, ROLES
 
@@ -101,7 +101,7 @@ def test_groups_are_named_by_phrases_of_titles(drawn: Library) -> None:
     ]  # fmt: skip
     titles = [title for own in groups for title in own]
     numbers = [number for number, own in enumerate(groups) for _ in own]
-    assert labelled(drawn.recommender.index, titles, numbers) == [
+    assert name_clusters(drawn.recommender.index, titles, numbers) == [
         "ad hoc retrieval", "statistical significance tests", "BERT-based features",
         "past evaluation", "oaks", "others", "others",
     ]  # fmt: skip

@@ -20,6 +20,7 @@ from citebed.retrieval.index.builder import IndexOptions, write_index
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.ranking import weight_fit
+from citebed.retrieval.ranking.citation_need import MIN_DOCUMENTS
 from citebed.retrieval.ranking.collection_weights import (
     CollectionWeights,
     apply_weights,
@@ -30,7 +31,6 @@ from citebed.retrieval.ranking.features import SIGNALS
 from citebed.retrieval.ranking.ranker import shipped_ranker
 from citebed.retrieval.ranking.weight_fit import (
     DEFAULT_SHARE,
-    MIN_DOCUMENTS,
     WEIGHTS,
     build_index,
     choose_by_language,

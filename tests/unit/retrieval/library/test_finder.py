@@ -84,7 +84,7 @@ def test_pages(library: Library) -> None:
 def test_what_cannot_be_is_told(library: Library) -> None:
     with pytest.raises(UnknownName, match="order"):
         library.find(sort="worst")
-    with pytest.raises(CitebedError, match="from 0 on"):
+    with pytest.raises(CitebedError, match="expected numbers of at least 0"):
         library.find(start=-1)
 
 
