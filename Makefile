@@ -91,7 +91,7 @@ contracts: $(VENV)/.ready-dev
 kernels: $(VENV)/.ready-dev
 	$(BIN)/python -c "from citebed.retrieval import kernels; kernels.compile_search(); \
 	  from citebed.retrieval.index import compiled as words; words.compile_all(); \
-	  from citebed.retrieval.vectors import compiled as vectors; vectors.compile_all()"
+	  from citebed.retrieval.vectors import kernels as vectors; vectors.compile_all()"
 
 # The tests of web pages need Chromium and axe-core (from the npm registry), those of judging also a
 # PostgreSQL server. If these cannot be installed, pytest reports the tests as skipped.
