@@ -122,6 +122,7 @@ def _tested(folder: Path) -> tuple[int, str]:
         "-p",
         "no:cacheprovider",
         "--ignore-glob=*pdf*",
+        "--ignore-glob=*draft_store*",
     ]
     left_out = LEFT_OUT if FULL else LEFT_OUT + LEFT_TO_FULL
     command += ["-k", left_out, *TESTS]
