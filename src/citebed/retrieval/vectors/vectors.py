@@ -87,7 +87,6 @@ class DocumentVectors:
     ) -> None:
         self.rows, self.scales = np.asarray(rows), np.asarray(scales)
         self.fingerprint, self.name, self.missing = fingerprint, name, missing
-        self.width = int(self.rows.shape[1])
         self._longest: float | None = None
         self._threads: ThreadPoolExecutor | None = None
         self._cores = min(os.cpu_count() or 1, _MAX_THREADS)
@@ -98,6 +97,11 @@ class DocumentVectors:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def width(self) -> int:
+        """The number of dimensions; read when needed, since a damaged index may have none."""
+        return int(self.rows.shape[1])
 
     @property
     def present(self) -> NDArray[np.bool_] | None:
