@@ -155,7 +155,7 @@ def _noted(steps: list[str]) -> Iterator[None]:
         (table_files, "write_frames"),
         (table_files, "write_table"),
         (store.Manifest, "to_toml"),
-        (store, "commit"),
+        (store, "commit_change"),
     ]
     originals = [getattr(owner, name) for owner, name in watched]
 

@@ -134,7 +134,7 @@ def test_a_disk_that_fills_up_at_the_very_end(prepared: Path) -> None:
     failed = [tried for tried in outcomes if tried.code]
     for tried in failed:
         assert_as_it_was(tried, "No space left on device")
-    assert failed[-1].step == "commit"
+    assert failed[-1].step == "commit_change"
     assert {tried.documents for tried in outcomes} == {EARLIER + NEW}
     assert outcomes[-1].code == 0
 
@@ -247,7 +247,7 @@ def test_a_piece_that_kills_its_worker_is_told_and_tried_again(
         report = do_import(tmp_path / "c", source, workers=2)
         assert report.problems.select("line", "kind").rows() == [(1, "skipped")]
         assert report.problems["source"][0].endswith("in/2.bib")
-        assert "the next import tries it again" in report.problems["what"][0]
+        assert "The next import tries again" in report.problems["what"][0]
         assert keys(tmp_path / "c") == [key for key in ALL if key not in ("special", "x2")]
     assert report.unchanged == 5
     patched("pass")
@@ -291,7 +291,7 @@ def test_a_reader_that_fails_leaves_its_source_to_be_read_again(
 def test_a_bug_in_a_worker_is_told_without_its_traceback(
     tmp_path: Path, source: Path, patched: Callable[..., None]
 ) -> None:
-    patched("1 / 0", "_tables")
+    patched("1 / 0", "_write_tables")
     words = ("import", tmp_path / "c", source, "--workers", "2")
     code, said = run_cli(*words)
     assert code == 2
@@ -311,7 +311,7 @@ def test_a_bug_in_a_worker_is_told_without_its_traceback(
         ('exec(\'raise __import__("polars").exceptions.ComputeError("(os error 28)")\')', "No spa"),
     ],
 )
-@pytest.mark.parametrize("name", ["parse_piece", "_tables"])
+@pytest.mark.parametrize("name", ["parse_piece", "_write_tables"])
 def test_what_a_worker_lacks_ends_the_import(
     tmp_path: Path, source: Path, patched: Callable[..., None], action: str, told: str, name: str
 ) -> None:
