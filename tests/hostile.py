@@ -324,7 +324,7 @@ HOSTILE = (
         0, "PMID",
     ),
     Hostile("DBLP of comments", _repeated("a.xml", b"<!--", _DBLP), 1, ""),
-    Hostile("DBLP of strangers", _repeated("a.xml", b"<a>", _DBLP), 1, "was not read"),
+    Hostile("DBLP of strangers", _repeated("a.xml", b"<a>", _DBLP), 1, "expected a record"),
     Hostile("CSV of quotes", _repeated("a.csv", b'1,"x\n', _CSV, 0.01), 1, "fields"),
     Hostile("one CSV row", _record("a.csv", _CSV + b'1,"', b'",2010\n'), 1, "MiB"),
     Hostile("YAML in brackets", _repeated("a.yaml", b"[", _YAML), 1, "YAML|KiB"),
@@ -351,13 +351,13 @@ HOSTILE = (
     Hostile(
         "a chain of xdata",
         _repeated("a.bib", b"@xdata{a, xdata={a,b,c}}@misc{x, title={T}, xdata={a}}\n", GOOD, 0.01),
-        None, "not there",
+        None, "missing @xdata",
     ),
     Hostile(
         "doubled anchors",
         _doubled("a.yaml", "- id: a\n  title: A\n  author: &a0\n  - {family: Lol}",
                  "- id: a{n}\n  title: T{n}\n  author: &a{n} [*a{m}, *a{m}]", ""),
-        None, "stand for more",
+        None, "expand to too much",
     ),
     Hostile(
         "a long string lent to many",

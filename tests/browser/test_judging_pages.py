@@ -206,7 +206,7 @@ def test_a_refused_link_keeps_what_could_not_be_saved(served: Served) -> None:
     revoke_link(served.campaign, code)
     served.press("2")
     served.until(lambda: "1 kept here" in served.saving(), "not told")
-    assert "does not open a list" in served.browser.one("#trouble").text
+    assert "is not valid" in served.browser.one("#trouble").text
     renew_link(served.campaign, code)
     served.open_list(5)
     served.wait_saved()
@@ -221,7 +221,7 @@ def test_the_list_of_another_an_expired_and_a_forged_link(served: Served) -> Non
     mixed = their_token.replace(theirs, mine)  # my form, signed for another
     for given in (expired, forged, mixed):
         served.browser.visit(served.url(f"/judge/{given}"))
-        assert served.browser.one("h1").text == "This link does not open a list"
+        assert served.browser.one("h1").text == "Invalid link"
         assert served.browser.all(".paper") == []
     served.open_list(6)
     item = listed_items(served.campaign, theirs)[0]

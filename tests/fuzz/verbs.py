@@ -117,7 +117,6 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--minutes": ("0.01", "!-1"),
     "--checkpoint-minutes": ("1", "!-1"),
     "--questions": ("10", "!3"),
-    "--least": ("0", "0.2", "!2", "!nan"),
     "--min-probability": ("0", "0.2", "!2", "!nan"),
     "--draw": ("!no",),
     "--encoder": ("!nowhere", "!c"),

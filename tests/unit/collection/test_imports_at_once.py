@@ -109,7 +109,7 @@ def test_the_same_source(folder: Path, number: int) -> None:
 
 READERS = (
     ("index", "c", "-q"),
-    ("recommend", "c", "oak trees", "--json", "--least", "0"),
+    ("recommend", "c", "oak trees", "--json", "--min-probability", "0"),
     ("search", "c", "--queries", "q", "-o", "o.run", "--overwrite", "-q"),
 )
 

@@ -325,8 +325,8 @@ async def show_library(at: At, url: Annotated[LibraryUrl, Query()]) -> Response:
     )  # fmt: skip
 
     def search() -> tuple[FindResult, list[dict[str, Any]], str]:
-        library = at.collection.library
         if url.like:
+            library = at.collection.library
             given = [library.about(each, 1).row for each in url.like]
             return library.similar(url.like, PAGE_SIZE), given, ""
         try:
