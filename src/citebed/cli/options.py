@@ -132,7 +132,7 @@ def command_group(help: str, **commands: Callable[..., Any]) -> typer.Typer:
 
 
 def is_given(context: typer.Context, name: str | None) -> bool:
-    """Return True if the user gave this parameter, so that it is not at its default."""
+    """Return True if the user gave this parameter, even with its default value."""
     source = context.get_parameter_source(name or "")
     return source is not None and source.name == "COMMANDLINE"
 

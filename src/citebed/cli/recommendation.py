@@ -54,7 +54,7 @@ class RecommendCommand:
     )
     not_this: tuple[str, ...] = option(
         (),
-        "Mark a paper as not relevant: it is excluded and similar papers rank lower (repeatable).",
+        "Exclude a paper; together with --good, similar papers rank lower (repeatable).",
     )
 
 

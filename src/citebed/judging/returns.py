@@ -280,7 +280,7 @@ def _record_part(part: Part, again: bool, charset: str, tx: Transaction) -> Retu
             via, answers = read
             form = form_by_code(tx, answers.code)
             if form is None:
-                what = f"the form {answers.code[:40]!r} is of another campaign, or of none"
+                what = f"the form {answers.code[:40]!r} does not belong to this campaign"
                 unread = (ParseProblem(0, what),)
     if row is None:
         named = form or _form_named_in(tx, part.name, part.text().text)

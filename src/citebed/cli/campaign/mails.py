@@ -160,7 +160,7 @@ def invite(
 ) -> None:
     """Write invitations to everyone who has not been invited yet.
 
-    Phase one goes to first authors; phase two goes out once papers are pooled.
+    Phase one goes to every author of a paper; phase two goes out once papers are pooled.
 
     Example: citebed campaign invite cr26 --forms text,pdf,html,web
     """
@@ -233,10 +233,10 @@ def returns(
 ) -> int:
     """Import returned forms (text, PDF, HTML), or mails with forms.
 
-    citebed lists what it cannot read, with the line, and never guesses; the exit code is then 1. If
-    a text is not in the charset that it declares, citebed reads it in the charset in which the
-    assessor's name and the form's own words appear, and lists it. A guess never replaces a stored
-    wording.
+    citebed lists what it cannot read, with the line, and never guesses a judgement; the exit code
+    is then 1. If a text is not in the charset that it declares, citebed reads it in the charset in
+    which the assessor's name and the form's own words appear, and lists it. A guess never replaces
+    a stored wording.
 
     Example: citebed campaign returns cr26 inbox/
     """

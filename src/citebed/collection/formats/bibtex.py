@@ -541,7 +541,7 @@ def split_outside_braces(raw: str, pattern: re.Pattern[str]) -> list[str]:
     return [*parts, raw[start:]]
 
 
-# Authors publish more than once, and only names with accents get here.
+# Cached, because authors recur; plain ``Family, Given`` names do not get here.
 @functools.lru_cache(maxsize=1 << 15)
 def _parse_name(raw: str) -> str:
     if "=" in raw and _PARTS.match(raw):

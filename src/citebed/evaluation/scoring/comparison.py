@@ -152,7 +152,7 @@ def compare_scores(
 def _check_crossed(design: Design) -> None:
     if design.test not in CROSSED_TESTS:
         raise CitebedError(
-            f"the test '{design.test}' cannot resample queries and slices together. "
+            f"the test '{design.test}' does not support scores by query and slice. "
             f"Use {' or '.join(CROSSED_TESTS)}."
         )
     if design.correction == "tukey":

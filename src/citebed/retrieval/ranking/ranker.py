@@ -68,7 +68,7 @@ _OLD_CONSTANTS = {
 
 @dataclass(frozen=True)
 class Level:
-    """The weights of the signals, those of the probability, and that of a good match."""
+    """Weights of the signals, weights of the calibration, and the probability of a good match."""
 
     weights: Reals
     probability: Reals

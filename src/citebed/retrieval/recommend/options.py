@@ -19,7 +19,8 @@ class RecommendOptions:
     ``each``: unit to recommend for, ``text``, ``paragraph`` or ``sentence``; by default the whole
     of a text, and each paragraph of a draft.
     ``before``: only papers published before this date (``2019`` or ``2019-07-31``).
-    ``min_probability``: only papers that are right with this probability; 0 always shows the best.
+    ``min_probability``: only papers with at least this probability of being right; 0 always shows
+    the best.
     ``among``: only papers that pass this filter. It does not change their scores and evidence.
     ``bib``: your .bib files, in addition to those that a draft names. Papers in them are marked.
     ``in_bib``: only papers that are in one of these .bib files.
