@@ -81,7 +81,7 @@ def test_both_doors_recommend_the_same(capsys: pytest.CaptureFixture[str]) -> No
     told = pl.read_json(capsys.readouterr().out.encode())
     found = citebed.open("mine").recommend(Path("draft.tex"), k=4).table
     assert told["doc_id"].to_list() == found["doc_id"].to_list()
-    assert told["chance"].to_list() == pytest.approx(found["chance"].to_list())
+    assert told["probability"].to_list() == pytest.approx(found["probability"].to_list())
     assert "ponte1998language" not in told["doc_id"]
 
 
@@ -135,7 +135,7 @@ def test_a_text_on_nothing_in_the_collection_is_a_note_at_both_doors(
     text = "Quokkas nibble hydrangeas."
     found = citebed.open("mine").recommend(text)
     assert (len(found), len(found.notes)) == (0, 1)
-    assert "without a word that is in the index" in found.notes[0]
+    assert "without a word in the index" in found.notes[0]
     assert main(["recommend", "mine", text]) == 0
     told = capsys.readouterr()
     assert (told.out, told.err) == ("", f"note: {found.notes[0]}\n")
