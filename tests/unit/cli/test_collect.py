@@ -168,7 +168,7 @@ def test_the_demo_leaves_the_work_of_others_alone(run: Run) -> None:
         assert "citebed demo demo-collection-2" in err
     assert open_collection("mine").documents.equals(before)
     assert not Path("in/citebed.toml").exists()
-    with pytest.raises(CollectionError, match="holds the collection"):
+    with pytest.raises(CollectionError, match="already contains the collection"):
         citebed.demo("mine")
 
 
