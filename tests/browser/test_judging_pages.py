@@ -205,7 +205,7 @@ def test_a_refused_link_keeps_what_could_not_be_saved(served: Served) -> None:
     code = served.open_list(5)
     revoke_link(served.campaign, code)
     served.press("2")
-    served.until(lambda: "1 kept here" in served.saving(), "not told")
+    served.until(lambda: "1 stored here" in served.saving(), "no warning")
     assert "is not valid" in served.browser.one("#trouble").text
     renew_link(served.campaign, code)
     served.open_list(5)

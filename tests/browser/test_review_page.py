@@ -88,7 +88,7 @@ def test_a_paper_from_its_first_doubt_to_its_import(reviewing: Reviewing, tmp_pa
     with browser.arriving():
         browser.one(".card a").click()
     reviewing.until_at("c2.2")
-    assert browser.texts("#progress") == ["4 of 4 in doubt left"]
+    assert browser.texts("#progress") == ["4 of 4 left to check"]
 
     ActionChains(browser.driver).send_keys("c").perform()  # the marker that means another entry
     browser.until(lambda: browser.run("return document.activeElement.dataset.marker") == "0")

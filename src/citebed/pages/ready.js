@@ -1,20 +1,20 @@
 "use strict";
-/* The page is busy until its own script listens and says so; what is pressed before is done then. */
+/* Mark the page as busy until its own script calls citebedReady(). Earlier keys and clicks are replayed then. */
 const citebedReady = (() => {
   const page = document.documentElement;
   const fields = "textarea, input, select";
-  const early = [];
+  const delayed = [];
 
-  /* What a browser does by itself, such as typing and sending a form, it does at once. */
+  /* Delay only what our script handles. The browser handles typing and form submission itself. */
   const isOurs = (event) => event.type === "click"
     ? event.target.closest("button[type=button]")
     : !(event.ctrlKey || event.metaKey || event.altKey || event.target.matches(fields));
-  const keep = (event) => {
-    if (isOurs(event)) early.push(event);
+  const delay = (event) => {
+    if (isOurs(event)) delayed.push(event);
   };
 
-  /* Keys after one that led into a field were meant for it. */
-  const doAgain = (event, before) => {
+  /* After a key that moved the focus into a field, later keys are text for that field. */
+  const replay = (event, before) => {
     const place = document.activeElement;
     const isTyped = event.type === "keydown" && place !== before && place.matches(fields);
     if (!isTyped) event.target.dispatchEvent(new event.constructor(event.type, event));
@@ -23,15 +23,15 @@ const citebedReady = (() => {
 
   const ready = () => {
     if (!page.hasAttribute("aria-busy")) return;
-    for (const type of ["keydown", "click"]) document.removeEventListener(type, keep, true);
+    for (const type of ["keydown", "click"]) document.removeEventListener(type, delay, true);
     page.removeAttribute("aria-busy");
     const before = document.activeElement;
-    for (const event of early) doAgain(event, before);
+    for (const event of delayed) replay(event, before);
     page.dataset.ready = "";
   };
 
   page.setAttribute("aria-busy", "true");
-  for (const type of ["keydown", "click"]) document.addEventListener(type, keep, true);
+  for (const type of ["keydown", "click"]) document.addEventListener(type, delay, true);
   document.addEventListener("DOMContentLoaded", () => {
     if (page.dataset.waits === undefined) ready();
   });

@@ -165,9 +165,9 @@ def test_opening_and_finishing_are_noted_once(campaign: Campaign, judge: Judge) 
 
 
 def test_the_page_tells_later_that_the_list_is_finished(client: TestClient, judge: Judge) -> None:
-    assert "It is on record" not in client.get(judge.page).text
+    assert "Your judgements are recorded" not in client.get(judge.page).text
     judge.send("finished")
-    assert "It is on record" in client.get(judge.page).text
+    assert "Your judgements are recorded" in client.get(judge.page).text
 
 
 def test_fetching_the_page_is_not_opening_it(

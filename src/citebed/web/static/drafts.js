@@ -1,4 +1,4 @@
-// What was typed and not sent: the comment on a paper, the wording of a question.
+// Store unsent text in the browser: comments on papers and wordings of questions.
 
 export class Drafts {
   constructor(form) {
@@ -9,24 +9,24 @@ export class Drafts {
     return this.prefix + (item ?? `question-${number}`);
   }
 
-  keep(place, text) {
+  save(place, text) {
     try {
       localStorage.setItem(this.name(place), text);
-    } catch { /* it still stands on the page */ }
+    } catch { /* the text is still on the page */ }
   }
 
   drop(place) {
     try {
       localStorage.removeItem(this.name(place));
-    } catch { /* there was none */ }
+    } catch { /* the browser stores nothing */ }
   }
 
-  bring(place, text) {
+  restore(place, text) {
     try {
-      const kept = localStorage.getItem(this.name(place));
-      if (kept === null) return;
-      text.value = kept;
+      const saved = localStorage.getItem(this.name(place));
+      if (saved === null) return;
+      text.value = saved;
       text.closest("details").open = true;
-    } catch { /* none can be kept */ }
+    } catch { /* the browser stores nothing */ }
   }
 }

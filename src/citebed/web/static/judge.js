@@ -1,4 +1,4 @@
-// A judge's page: answers by click or key, saved at once, and taken up again where one stopped.
+// A judge's page: judge by click or key. Judgements are saved at once; a later visit continues there.
 
 import { Drafts } from "./drafts.js";
 import { Queue } from "./queue.js";
@@ -14,17 +14,17 @@ const trouble = document.getElementById("trouble");
 const guidelines = document.getElementById("guidelines");
 const watch = new Watch();
 const drafts = new Drafts(form);
-const undoable = []; // what stood before each judgement that was made here
+const undoable = []; // the state before each judgement of this tab
 let current = null;
 let refusals = 0;
-let said = 0; // judgements made in this tab
+let judgementCount = 0; // in this tab
 
 const queue = new Queue(form, page.dataset.api, { saved, refused, changed: showSaving });
 
-// --- finding things ------------------------------------------------------------------------
+// --- lookup --------------------------------------------------------------------------------
 
-const all = (selector, root = page) => [...root.querySelectorAll(selector)];
-const papers = () => all(".question:not([data-stated='']) .paper");
+const findAll = (selector, root = page) => [...root.querySelectorAll(selector)];
+const papers = () => findAll(".question:not([data-stated='']) .paper");
 const paperOf = (item) => page.querySelector(`.paper[data-item="${Number(item)}"]`);
 const questionOf = (number) => page.querySelector(`.question[data-number="${Number(number)}"]`);
 const valueOf = (text) => (text === "u" ? null : Number(text));
@@ -32,7 +32,7 @@ const commentOf = (paper) => paper.querySelector(".comment textarea");
 const isSingle = () => document.body.classList.contains("single");
 const isTyping = (target) => target.matches("textarea, input, select");
 
-// --- what the page shows -------------------------------------------------------------------
+// --- display -------------------------------------------------------------------------------
 
 function show(element, text, kind = "") {
   element.textContent = text;
@@ -54,7 +54,7 @@ function showSaving() {
   const stay = queue.isKept ? "" : ": keep this page open";
   const refusedToo = refusals ? ` · ${refusals} refused` : "";
   if (!acts.length) show(saving, `All saved${refusedToo}`, refusals ? "refused" : "saved");
-  else if (queue.isClosed) show(saving, `${acts.length} kept here, not saved`, "refused");
+  else if (queue.isClosed) show(saving, `${acts.length} stored here, not saved`, "refused");
   else if (!queue.failures) show(saving, `Saving ${acts.length}…`, "waiting");
   else show(saving, `${acts.length} not saved yet; trying again${stay}`, "refused");
   showProgress();
@@ -71,12 +71,12 @@ function showProgress() {
 
 function showValue(paper, value) {
   paper.dataset.value = value;
-  for (const button of all(".choices button", paper)) {
+  for (const button of findAll(".choices button", paper)) {
     button.setAttribute("aria-pressed", String(button.dataset.value === value));
   }
 }
 
-// The paper that keys are for; after the last one there is none.
+// Make a paper the current one, which the keys judge; null means the end of the list.
 function choose(paper, { scroll = true } = {}) {
   if (paper !== current) watch.start();
   current?.classList.remove("current");
@@ -109,7 +109,7 @@ function setView(view) {
   }
   try {
     localStorage.setItem(`citebed:view:${phase}`, view);
-  } catch { /* it is only a habit */ }
+  } catch { /* the next visit starts with the default view */ }
 }
 
 function usualView() {
@@ -121,33 +121,33 @@ function usualView() {
   }
 }
 
-// --- what a judge does ---------------------------------------------------------------------
+// --- judging -----------------------------------------------------------------------------
 
 function judge(paper, value, took = watch.read()) {
   if (!paper?.dataset.item) return;
   const before = { paper, value: paper.dataset.value, comment: paper.dataset.comment ?? "" };
   const comment = commentOf(paper).value.trim();
   if (value !== before.value || comment !== before.comment) undoable.push(before);
-  say(paper, value, took);
+  record(paper, value, took);
 }
 
-// Nothing said of a paper, an empty value, takes back what was.
-function say(paper, value, took) {
+// Record a judgement; an empty value withdraws the earlier one.
+function record(paper, value, took) {
   const withdrawn = value === "";
   const text = commentOf(paper).value.trim();
   const comment = withdrawn ? "" : text;
   showValue(paper, value);
   paper.dataset.comment = comment;
-  if (withdrawn && text) drafts.keep(paper, text);
+  if (withdrawn && text) drafts.save(paper, text);
   else drafts.drop(paper);
   if (paper === current) watch.start();
-  said += 1;
+  judgementCount += 1;
   const answer = withdrawn ? null : valueOf(value);
   queue.add("judgement", { item: Number(paper.dataset.item), value: answer, comment, withdrawn, took });
   document.getElementById("undo").disabled = !undoable.length;
 }
 
-function takeBack(paper) {
+function withdraw(paper) {
   if (paper && paper.dataset.value !== "") judge(paper, "");
 }
 
@@ -157,20 +157,20 @@ function undo() {
   const { paper, value, comment } = before;
   if (value !== "") commentOf(paper).value = comment;
   choose(paper);
-  say(paper, value, null);
+  record(paper, value, null);
 }
 
-function judgeAndGoOn(value) {
+function judgeAndMove(value) {
   const paper = current;
   judge(paper, value);
   if (paper === current) move(1);
 }
 
-// A click in the list stays there; of single papers the next one comes by itself. A second click
-// in a row was not meant for that one.
+// Judge by a click. In the single view, the next paper follows; the second click of a double click
+// must not judge that one.
 function click(paper, value, { isSecond, took }) {
   if (isSecond) return;
-  if (isSingle()) judgeAndGoOn(value);
+  if (isSingle()) judgeAndMove(value);
   else judge(paper, value, took);
 }
 
@@ -180,29 +180,29 @@ function saveComment(paper) {
     if (text !== (paper.dataset.comment ?? "")) judge(paper, paper.dataset.value);
     paper.dataset.comment = text;
   } else if (text) {
-    drafts.keep(paper, text);
-    show(paper.querySelector(".status"), "comment kept; it is saved with your judgement", "waiting");
+    drafts.save(paper, text);
+    show(paper.querySelector(".status"), "comment stored here; it is sent with your judgement", "waiting");
   }
 }
 
-function bringDrafts() {
+function restoreDrafts() {
   for (const paper of papers()) {
     paper.dataset.comment = commentOf(paper).value.trim();
-    drafts.bring(paper, commentOf(paper));
+    drafts.restore(paper, commentOf(paper));
   }
-  for (const better of all(".better")) {
-    drafts.bring(better.closest(".question"), better);
-    keepWording(better.closest(".question"));
+  for (const better of findAll(".better")) {
+    drafts.restore(better.closest(".question"), better);
+    saveWording(better.closest(".question"));
   }
 }
 
 const isReworded = (better) =>
   better.value.trim() !== "" && better.value.trim() !== better.defaultValue.trim();
 
-function keepWording(section) {
+function saveWording(section) {
   const better = section.querySelector(".better");
   if (!isReworded(better)) return;
-  drafts.keep(section, better.value.trim());
+  drafts.save(section, better.value.trim());
   show(section.querySelector(".wording .status"), "not saved yet: press “Save wording”", "waiting");
 }
 
@@ -231,51 +231,50 @@ function approve(section, approved) {
 }
 
 function addQuestion() {
-  const sections = all(".question");
+  const sections = findAll(".question");
   const number = Math.max(0, ...sections.map((each) => Number(each.dataset.number))) + 1;
   if (number > Number(page.dataset.most)) return null;
-  const made = document.getElementById("blank").content.firstElementChild.cloneNode(true);
-  made.dataset.number = number;
-  made.querySelector(".nth").textContent = number;
-  document.getElementById("questions").append(made);
-  return made;
+  const section = document.getElementById("blank").content.firstElementChild.cloneNode(true);
+  section.dataset.number = number;
+  section.querySelector(".nth").textContent = number;
+  document.getElementById("questions").append(section);
+  return section;
 }
 
-// --- what the server says ------------------------------------------------------------------
+// --- responses ----------------------------------------------------------------------------
 
 function saved(act, answer) {
   const status = statusOf(act);
   tabs.postMessage("saved");
   const words = { approval: act.body.approved ? "saved: approved" : "saved: your wording" };
-  const told = act.body.withdrawn ? "taken back" : words[act.what] ?? "saved";
-  if (status) show(status, told, "saved");
+  const message = act.body.withdrawn ? "taken back" : words[act.what] ?? "saved";
+  if (status) show(status, message, "saved");
   if (answer.outcome === "later" && status) {
-    show(status, "you answered differently elsewhere since; that answer stays", "refused");
+    show(status, "not changed: you gave a later answer elsewhere", "refused");
   }
   if (act.what === "question") openQuestion(answer);
-  if (act.what === "finished" && status) show(status, "Thank you! It is on record.", "saved");
+  if (act.what === "finished" && status) show(status, "Thank you! Your judgements are recorded.", "saved");
 }
 
-// What was judged in another tab or on another device: shown here too, unless this tab has an act
-// on the same paper that is not saved yet.
+// Show judgements from other tabs and devices, except for papers with unsaved acts of this tab.
 const tabs = new BroadcastChannel(`citebed:${form}`);
 
 async function refresh() {
-  const before = said;
+  const before = judgementCount;
   const response = await fetch(location.href, { redirect: "error" }).catch(() => null);
   if (!response?.ok) return; // the next visit tries again
   const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
-  if (said !== before) return void refresh(); // the page is older than what was judged meanwhile
+  if (judgementCount !== before) return void refresh(); // the fetched page lacks a new judgement
   const waiting = new Set(queue.acts().map((act) => act.body.item));
-  for (const there of fresh.querySelectorAll(".paper[data-item]")) {
-    const paper = there.dataset.item && paperOf(there.dataset.item);
-    if (!paper || waiting.has(Number(there.dataset.item))) continue;
-    const comment = commentOf(there).value.trim();
-    if (there.dataset.value === paper.dataset.value && comment === (paper.dataset.comment ?? "")) continue;
-    showValue(paper, there.dataset.value);
+  for (const freshPaper of fresh.querySelectorAll(".paper[data-item]")) {
+    const paper = freshPaper.dataset.item && paperOf(freshPaper.dataset.item);
+    if (!paper || waiting.has(Number(freshPaper.dataset.item))) continue;
+    const comment = commentOf(freshPaper).value.trim();
+    if (freshPaper.dataset.value === paper.dataset.value && comment === (paper.dataset.comment ?? "")) continue;
+    showValue(paper, freshPaper.dataset.value);
     if (document.activeElement !== commentOf(paper)) commentOf(paper).value = comment;
     paper.dataset.comment = comment;
-    show(paper.querySelector(".status"), there.dataset.value === "" ? "" : "saved", "saved");
+    show(paper.querySelector(".status"), freshPaper.dataset.value === "" ? "" : "saved", "saved");
   }
   showProgress();
 }
@@ -291,7 +290,7 @@ function openQuestion({ number, items }) {
   const isNew = section.dataset.stated === "";
   section.dataset.stated = "yes";
   section.querySelector(".papers").hidden = false;
-  for (const paper of all(".paper", section)) {
+  for (const paper of findAll(".paper", section)) {
     paper.dataset.item = items[paper.dataset.entry] ?? "";
   }
   if (isNew) choose(section.querySelector(".paper"), { scroll: false });
@@ -306,24 +305,24 @@ function refused(act, message, isClosed) {
   if (!isClosed) return;
   const contact = page.dataset.contact ? ` Please write to ${page.dataset.contact}.` : "";
   trouble.textContent =
-    `${message} What you answered and could not be saved is kept in this browser, and will be ` +
-    `sent when you open a new link here.${contact}`;
+    `${message} Your unsaved judgements are stored in this browser. They are sent when you open a ` +
+    `new link here.${contact}`;
   trouble.hidden = false;
   trouble.scrollIntoView({ block: "nearest" });
 }
 
-// --- listening -----------------------------------------------------------------------------
+// --- events --------------------------------------------------------------------------------
 
 page.addEventListener("click", (event) => {
   const button = event.target.closest("button");
   const paper = event.target.closest(".paper");
-  const took = paper === current ? watch.read() : null; // how long it was read nobody knows
+  const took = paper === current ? watch.read() : null; // unknown for other papers
   if (paper && paper !== current) choose(paper, { scroll: false });
   if (!button) return;
   const section = button.closest(".question");
-  const how = { isSecond: event.detail > 1, took };
-  if (button.matches(".choices button")) click(paper, button.dataset.value, how);
-  else if (button.matches(".back")) takeBack(paper);
+  const options = { isSecond: event.detail > 1, took };
+  if (button.matches(".choices button")) click(paper, button.dataset.value, options);
+  else if (button.matches(".back")) withdraw(paper);
   else if (button.matches(".state")) stateQuestion(section);
   else if (button.matches(".approve")) approve(section, true);
   else if (button.matches(".correct")) approve(section, false);
@@ -341,22 +340,22 @@ page.addEventListener("focusin", (event) => {
 
 function finish() {
   for (const paper of papers()) saveComment(paper);
-  for (const better of all(".better").filter(isReworded)) approve(better.closest(".question"), false);
+  for (const better of findAll(".better").filter(isReworded)) approve(better.closest(".question"), false);
   queue.add("finished", {});
 }
 
 page.addEventListener("change", (event) => {
   if (event.target.matches("textarea.text")) stateQuestion(event.target.closest(".question"));
   if (event.target.matches(".comment textarea")) saveComment(event.target.closest(".paper"));
-  if (event.target.matches(".better")) keepWording(event.target.closest(".question"));
+  if (event.target.matches(".better")) saveWording(event.target.closest(".question"));
 });
 
-// On the web a window may go away at any time: what was typed last is put away at once.
+// Save the last text before the page closes.
 addEventListener("pagehide", () => {
   const active = document.activeElement;
   if (active?.matches(".comment textarea")) saveComment(active.closest(".paper"));
   if (active?.matches("textarea.text")) stateQuestion(active.closest(".question"));
-  if (active?.matches(".better")) keepWording(active.closest(".question"));
+  if (active?.matches(".better")) saveWording(active.closest(".question"));
 });
 
 for (const button of document.querySelectorAll("[data-view]")) {
@@ -367,7 +366,7 @@ for (const button of document.querySelectorAll("[data-view]")) {
 }
 document.getElementById("undo").addEventListener("click", undo);
 document.getElementById("ask").addEventListener("click", () => guidelines.showModal());
-guidelines.addEventListener("click", (event) => { // beside it, or on its button
+guidelines.addEventListener("click", (event) => { // on the backdrop or on the button
   if (event.target === guidelines || event.target.closest("button")) guidelines.close();
 });
 
@@ -379,18 +378,18 @@ document.addEventListener("keydown", (event) => {
   const button = current?.querySelector(`.choices button[data-keys~="${CSS.escape(key)}"]`);
   if (event.repeat && key !== "n" && key !== "p") return; // a key held down judges one paper
   const before = current;
-  if (button) judgeAndGoOn(button.dataset.value);
+  if (button) judgeAndMove(button.dataset.value);
   else if (key === "n") move(1);
   else if (key === "p") move(-1);
   else if (key === "z") undo();
-  else if (key === "delete" || key === "backspace") takeBack(current);
+  else if (key === "delete" || key === "backspace") withdraw(current);
   else if (key === "?") guidelines.showModal();
   else if (key === "l") document.querySelector("[data-view][aria-pressed=false]").click();
   else if (key === "e" && current) {
     current.querySelector(".comment").open = true;
     commentOf(current).focus();
   } else return;
-  if (current !== before) { // Tab goes on from there
+  if (current !== before) { // Tab continues from there
     (current ?? document.querySelector(".end")).focus({ preventScroll: true });
   }
   event.preventDefault();
@@ -400,13 +399,13 @@ addEventListener("beforeunload", (event) => {
   if (!queue.isKept && queue.acts().length) event.preventDefault();
 });
 
-// --- beginning -----------------------------------------------------------------------------
+// --- start ---------------------------------------------------------------------------------
 
-function takeUp() {
-  for (const text of all("textarea.text")) {
+function start() {
+  for (const text of findAll("textarea.text")) {
     text.closest(".question").dataset.sent = text.value.trim();
   }
-  for (const act of queue.acts()) { // what was done before and is not saved yet
+  for (const act of queue.acts()) { // acts of an earlier visit that are not saved yet
     if (act.what === "judgement") {
       const paper = paperOf(act.body.item);
       if (!paper) continue;
@@ -419,19 +418,19 @@ function takeUp() {
     } else if (act.what === "approval" && questionOf(act.body.number)) {
       const section = questionOf(act.body.number);
       section.querySelector(".approve")?.setAttribute("aria-pressed", String(act.body.approved));
-      const better = section.querySelector(".better"); // none on a second judge's page
+      const better = section.querySelector(".better"); // missing on a second judge's page
       if (better && !act.body.approved) better.defaultValue = act.body.text;
     }
   }
   setView(usualView());
-  bringDrafts();
+  restoreDrafts();
   const every = papers();
   const open = every.find((paper) => paper.dataset.value === "");
   const isBegun = every.some((paper) => paper.dataset.value !== "");
   choose(open ?? null, { scroll: isBegun && Boolean(open) });
 }
 
-takeUp();
+start();
 showSaving();
 queue.send();
 fetch(`${page.dataset.api}/opened`, { method: "POST" }).catch(() => {});

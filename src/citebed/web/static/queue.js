@@ -1,23 +1,22 @@
-// What a judge did and the server has not confirmed yet.
+// A queue of the judge's acts that the server has not confirmed yet.
 //
-// Every act is kept in the browser before it is sent, under a place of its own, so that neither a
-// lost connection nor a closed window nor a second window loses one. Acts are sent one after the
-// other in the order in which they were done; the key of an act stays the same, so that sending
-// it twice is doing it once. Their order is told by numbers that this browser counts, for clocks
-// may be set back.
+// The queue stores every act in the browser before it sends it, so that a lost connection, a
+// closed window or a second window loses none. It sends acts one at a time, in their order. An
+// act keeps its key when it is sent again, so that the server applies it once. A counter orders
+// the acts, because clocks may be set back.
 
-const PATIENCE = 15000; // milliseconds until an answer is given up
+const TIMEOUT = 15000; // milliseconds to wait for a response
 const LONGEST_PAUSE = 15000;
-const LONGEST_AGO = 366 * 86400000; // more is not believed: some clock was wrong
+const LONGEST_AGO = 366 * 86400000; // a longer time means that some clock was wrong
 
 class Memory {
-  // Stands in where a browser keeps nothing for pages.
-  constructor() { this.kept = new Map(); }
-  get length() { return this.kept.size; }
-  key(at) { return [...this.kept.keys()][at]; }
-  getItem(name) { return this.kept.get(name) ?? null; }
-  setItem(name, text) { this.kept.set(name, text); }
-  removeItem(name) { this.kept.delete(name); }
+  // Replaces localStorage if the browser does not allow it.
+  constructor() { this.items = new Map(); }
+  get length() { return this.items.size; }
+  key(at) { return [...this.items.keys()][at]; }
+  getItem(name) { return this.items.get(name) ?? null; }
+  setItem(name, text) { this.items.set(name, text); }
+  removeItem(name) { this.items.delete(name); }
 }
 
 function usualStorage() {
@@ -31,32 +30,32 @@ function usualStorage() {
 }
 
 export function newKey() {
-  // crypto.randomUUID is not there on pages without https.
+  // Pages without https have no crypto.randomUUID.
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-// The name of this browser; one that keeps nothing is another at each visit.
+// Return the id of this browser. If the browser stores nothing, the id is new at each visit.
 function browserOf(storage) {
-  const known = storage.getItem("citebed:browser");
-  if (known) return known;
-  const made = newKey();
+  const stored = storage.getItem("citebed:browser");
+  if (stored) return stored;
+  const created = newKey();
   try {
-    storage.setItem("citebed:browser", made);
-  } catch { /* its store is full */ }
-  return made;
+    storage.setItem("citebed:browser", created);
+  } catch { /* the storage is full */ }
+  return created;
 }
 
 export class Queue {
   constructor(form, api, { saved, refused, changed }) {
     this.prefix = `citebed:${form}:act:`;
     this.api = api;
-    this.told = { saved, refused, changed };
+    this.callbacks = { saved, refused, changed };
     this.storage = usualStorage();
     this.isKept = !(this.storage instanceof Memory);
     this.browser = browserOf(this.storage);
     this.sequence = 0;
-    this.since = new Map(); // when acts of this page were done, by a clock that nobody sets
+    this.since = new Map(); // when acts of this page were done, by a clock that never jumps
     this.failures = 0;
     this.isClosed = false;
     this.isSending = false;
@@ -85,20 +84,20 @@ export class Queue {
     try {
       this.storage.setItem("citebed:sequence", String(sequence));
       this.storage.setItem(name, JSON.stringify(act));
-    } catch { // the browser's store is full
+    } catch { // the browser's storage is full
       const memory = new Memory();
       for (const each of this.acts()) memory.setItem(each.name, JSON.stringify(each));
-      // What is counted from here on is forgotten with this page: it is counted under another name.
+      // This page forgets its counter when it closes, so it needs a browser id of its own.
       act.body.browser = this.browser = newKey();
       memory.setItem(name, JSON.stringify(act));
       this.storage = memory;
       this.isKept = false;
     }
-    this.told.changed();
+    this.callbacks.changed();
     this.send();
   }
 
-  // Larger than all before in this browser, also those of earlier visits that still wait.
+  // Return a number above all earlier ones of this browser, including acts that still wait.
   nextNumber() {
     const waiting = this.acts().at(-1)?.name.slice(this.prefix.length, this.prefix.length + 15);
     const counted = this.storage.getItem("citebed:sequence");
@@ -113,13 +112,13 @@ export class Queue {
     let pause = 0;
     for (let [act] = this.acts(); act && !pause && !this.isClosed; [act] = this.acts()) {
       pause = await this.sendOne(act);
-      this.told.changed();
+      this.callbacks.changed();
     }
     this.isSending = false;
     if (pause && !this.isClosed) this.timer = setTimeout(() => this.send(), pause);
   }
 
-  // How long to wait before the next try; 0 if this act is done with.
+  // Send an act. Return 0 if it is finished, else the milliseconds to wait before the next try.
   async sendOne(act) {
     const ticks = performance.now() - (this.since.get(act.body.key) ?? performance.now());
     const waited = Math.min(LONGEST_AGO, Math.round(Math.max(0, Date.now() - act.at, ticks)));
@@ -128,24 +127,24 @@ export class Queue {
       response = await post(`${this.api}/${act.what}`, { ...act.body, ago: waited });
       answer = await response.json();
     } catch {
-      return this.later();
+      return this.nextPause();
     }
     if (response.status >= 500 || response.status === 408 || response.status === 429) {
-      return this.later();
+      return this.nextPause();
     }
     this.failures = 0;
-    if (response.status === 403) { // the link ended: the acts stay here for a new one
+    if (response.status === 403) { // the link expired: keep the acts for a new link
       this.isClosed = true;
-      this.told.refused(act, answer.message, true);
+      this.callbacks.refused(act, answer.message, true);
       return 0;
     }
     this.storage.removeItem(act.name);
-    if (response.ok) this.told.saved(act, answer);
-    else this.told.refused(act, answer.message, false);
+    if (response.ok) this.callbacks.saved(act, answer);
+    else this.callbacks.refused(act, answer.message, false);
     return 0;
   }
 
-  later() {
+  nextPause() {
     this.failures += 1;
     return Math.min(LONGEST_PAUSE, 250 * 2 ** this.failures) * (0.75 + Math.random() / 2);
   }
@@ -153,7 +152,7 @@ export class Queue {
 
 async function post(address, body) {
   const stop = new AbortController();
-  const timer = setTimeout(() => stop.abort(), PATIENCE);
+  const timer = setTimeout(() => stop.abort(), TIMEOUT);
   try {
     return await fetch(address, {
       method: "POST",

@@ -1,4 +1,4 @@
-// The reformulation desk: suggestions are put into the text by a click, classes tick themselves.
+// The reformulation desk: a click puts a suggestion into the text and ticks its class.
 
 const form = document.getElementById("wording");
 const text = form.elements.text;
@@ -9,8 +9,8 @@ function tick(kind) {
   form.elements[`class-${kind}`].checked = true;
 }
 
-// Where something of the first text stands now, after the suggestions that were accepted.
-function shifted(place) {
+// Map a position in the original text to the text with the accepted suggestions.
+function shiftedPosition(place) {
   let at = place;
   for (const { start, end, instead } of accepted) {
     if (end <= place) at += instead.length - (end - start);
@@ -18,7 +18,7 @@ function shifted(place) {
   return at;
 }
 
-function current() {
+function acceptedText() {
   let result = box.dataset.text;
   const ordered = [...accepted].sort((one, other) => other.start - one.start);
   for (const { start, end, instead } of ordered) {
@@ -36,18 +36,18 @@ box?.addEventListener("click", (event) => {
   const button = event.target.closest("button");
   if (!button) return;
   const { kind, instead } = button.dataset;
-  // Places are counted in characters there, in halves of some of them here.
+  // The server counts code points; JavaScript counts UTF-16 code units.
   const units = (count) => [...box.dataset.text].slice(0, count).join("").length;
   const [start, end] = [units(Number(button.dataset.start)), units(Number(button.dataset.end))];
   tick(kind);
   if (button.matches(".show")) {
-    select(shifted(start), shifted(end));
+    select(shiftedPosition(start), shiftedPosition(end));
     return;
   }
   const found = box.dataset.text.slice(start, end);
-  if (text.value === current()) { // nobody typed meanwhile: places are known exactly
+  if (text.value === acceptedText()) { // no other edits: the positions are exact
     accepted.add({ start, end, instead });
-    text.value = current();
+    text.value = acceptedText();
   } else if (found && text.value.includes(found)) {
     text.value = text.value.replace(found, () => instead);
   } else if (!found) {

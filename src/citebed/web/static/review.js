@@ -1,4 +1,4 @@
-// One paper: only what is in doubt is asked, each step is saved at once, and any can be taken back.
+// Review one annotated paper. The page asks about doubtful items only, saves each step at once and can undo it.
 
 import { frontElement, frontForm, newForm, paragraphElement, referenceElement, referenceName, sentenceForm } from "./review_drawing.js";
 import { Pages } from "./review_pages.js";
@@ -6,67 +6,67 @@ import { Sender, Work } from "./review_sending.js";
 
 const main = document.getElementById("review");
 const { stem, base, token } = main.dataset;
-const at = (id) => document.getElementById(id);
-const annotation = at("annotation");
-const help = at("help");
-const kept = `citebed:editing:${stem}`;
+const byId = (id) => document.getElementById(id);
+const annotation = byId("annotation");
+const help = byId("help");
+const DRAFT_KEY = `citebed:editing:${stem}`;
 const work = new Work();
-const sender = new Sender(base, token, (text, kind) => tell(text, kind));
-const pages = new Pages(at("pages"), base, (item) => act(() => goTo(item)));
-let stand = null;
+const sender = new Sender(base, token, (text, kind) => showStatus(text, kind));
+const pages = new Pages(byId("pages"), base, (item) => enqueue(() => goTo(item)));
+let paper = null; // the paper's state, as the server last sent it
 let current = null;
 let editing = null; // the item that is edited in place
 let queue = Promise.resolve();
 
-// --- what the page shows -------------------------------------------------------------------
+// --- display -------------------------------------------------------------------------------
 
-function tell(text, kind = "") {
-  at("saving").textContent = text;
-  at("saving").dataset.kind = kind;
+function showStatus(text, kind = "") {
+  byId("saving").textContent = text;
+  byId("saving").dataset.kind = kind;
 }
 
-function warn(text) {
-  at("alert").textContent = text;
-  at("alert").hidden = !text;
-  if (text) at("alert").scrollIntoView({ block: "nearest" });
+function showAlert(text) {
+  byId("alert").textContent = text;
+  byId("alert").hidden = !text;
+  if (text) byId("alert").scrollIntoView({ block: "nearest" });
 }
 
 function draw() {
-  at("front").replaceChildren(frontElement(stand, current === "front"));
-  const paragraphs = stand.paragraphs.map((each, number) => paragraphElement(stand, each, number + 1, current));
-  at("paragraphs").replaceChildren(...paragraphs);
-  at("references").replaceChildren(...stand.references.map((each) => referenceElement(stand, each, each.item === current)));
+  byId("front").replaceChildren(frontElement(paper, current === "front"));
+  const paragraphs = paper.paragraphs.map((each, number) => paragraphElement(paper, each, number + 1, current));
+  byId("paragraphs").replaceChildren(...paragraphs);
+  byId("references").replaceChildren(...paper.references.map((each) => referenceElement(paper, each, each.item === current)));
   elementOf(current)?.classList.add("current");
   elementOf(current)?.setAttribute("aria-current", "true");
-  pages.draw(stand);
+  pages.draw(paper);
   drawProgress();
 }
 
 function drawProgress() {
-  const [all, left] = [stand.asked.length, stand.open.length];
-  at("progress").textContent = stand.finished ? "Confirmed" : left ? `${left} of ${all} in doubt left` : "Nothing in doubt is left";
-  at("meter").max = Math.max(1, all);
-  at("meter").value = all ? all - left : 1;
-  at("title").textContent = stand.front.title || stem;
-  for (const button of document.querySelectorAll("[data-do=undo]")) button.disabled = !stand.steps;
-  at("finish").disabled = stand.finished;
-  at("finish").classList.toggle("strong", !left && !stand.finished);
-  at("done").hidden = !stand.finished;
-  const whole = Math.round(stand.seconds);
-  at("took").textContent = `It took ${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")} minutes.`;
+  const [all, left] = [paper.asked.length, paper.open.length];
+  byId("progress").textContent = paper.finished ? "Confirmed" : left ? `${left} of ${all} left to check` : "Nothing left to check";
+  byId("meter").max = Math.max(1, all);
+  byId("meter").value = all ? all - left : 1;
+  byId("title").textContent = paper.front.title || stem;
+  for (const button of document.querySelectorAll("[data-do=undo]")) button.disabled = !paper.steps;
+  byId("finish").disabled = paper.finished;
+  byId("finish").classList.toggle("strong", !left && !paper.finished);
+  byId("done").hidden = !paper.finished;
+  const whole = Math.round(paper.seconds);
+  byId("took").textContent = `It took ${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")} minutes.`;
 }
 
 const elementOf = (item) => (item ? annotation.querySelector(`.item[data-item="${CSS.escape(item)}"]`) : null);
-const sentences = () => stand.paragraphs.flatMap((each) => each.sentences);
+const sentences = () => paper.paragraphs.flatMap((each) => each.sentences);
 const sentenceOf = (item) => sentences().find((each) => each.item === item);
-const paragraphOf = (item) => stand.paragraphs.find((each) => each.item === item || each.sentences.some((one) => one.item === item));
-const referenceOf = (item) => stand.references.find((each) => each.item === item);
+const paragraphOf = (item) => paper.paragraphs.find((each) => each.item === item || each.sentences.some((one) => one.item === item));
+const referenceOf = (item) => paper.references.find((each) => each.item === item);
 
-// All items in the order of the pages; a paragraph itself only where it is asked.
+// Return all items in page order. A paragraph is an item of its own only if the page asks about it.
 function items() {
-  const inside = stand.paragraphs.flatMap((each) => [
-    ...(stand.asked.includes(each.item) ? [each.item] : []), ...each.sentences.map((one) => one.item)]);
-  return ["front", ...inside, ...stand.references.map((each) => each.item)];
+  const inside = paper.paragraphs.flatMap((each) => [
+    ...(paper.asked.includes(each.item) ? [each.item] : []), ...each.sentences.map((one) => one.item)]);
+  return ["front", ...inside, ...paper.references.map((each) => each.item)];
 }
 
 function choose(item, { focus = true } = {}) {
@@ -79,99 +79,99 @@ function choose(item, { focus = true } = {}) {
   pages.show(item);
 }
 
-function go(by, isWanted) {
-  const every = items();
-  const from = every.indexOf(current);
-  const next = by > 0 ? every.slice(from + 1).find(isWanted) : every.slice(0, Math.max(0, from)).findLast(isWanted);
+function findItem(by, isWanted) {
+  const order = items();
+  const from = order.indexOf(current);
+  const next = by > 0 ? order.slice(from + 1).find(isWanted) : order.slice(0, Math.max(0, from)).findLast(isWanted);
   return next ?? null;
 }
 
-const isOpen = (item) => stand.open.includes(item);
+const isOpen = (item) => paper.open.includes(item);
 
-// The next one in doubt, from the start again behind the last.
-function goOn() {
-  const next = go(1, isOpen) ?? stand.open[0] ?? null;
+// Choose the next doubtful item; after the last one, continue at the start.
+function chooseNextOpen() {
+  const next = findItem(1, isOpen) ?? paper.open[0] ?? null;
   if (next) choose(next);
   else {
     choose(current);
-    at("finish").focus();
+    byId("finish").focus();
   }
 }
 
-// --- what a person does --------------------------------------------------------------------
+// --- steps ---------------------------------------------------------------------------------
 
-const act = (what) => {
-  queue = queue.then(what).catch((error) => warn(`Something went wrong here: ${error.message}. Load the page again.`));
+const enqueue = (what) => {
+  queue = queue.then(what).catch((error) => showAlert(`Something went wrong: ${error.message}. Reload the page.`));
   return queue;
 };
 
 async function send(what, more) {
   const seconds = work.take();
-  tell("Saving…", "waiting");
-  const { ok, status, said } = await sender.send(what, { version: stand.version, seconds, ...more });
+  showStatus("Saving…", "waiting");
+  const { ok, status, content } = await sender.send(what, { version: paper.version, seconds, ...more });
   if (ok) {
-    stand = said;
-    tell("All saved", "saved");
-    warn("");
+    paper = content;
+    showStatus("All saved", "saved");
+    showAlert("");
     return true;
   }
   work.spent += 1000 * seconds;
-  tell("Not done", "refused");
-  if (status === 409) stand = said.stand;
-  const again = " Here is how it stands now; do it again where that is still right.";
-  warn(`${said.message}${status === 409 ? again : ""}`);
-  if (!items().includes(current)) current = stand.open[0] ?? "front";
+  showStatus("Not saved", "refused");
+  if (status === 409) paper = content.stand;
+  const again = " The page now shows the current state. Repeat the step if you still want it.";
+  showAlert(`${content.message}${status === 409 ? again : ""}`);
+  if (!items().includes(current)) current = paper.open[0] ?? "front";
   if (status === 409) choose(current);
   return false;
 }
 
-async function step(body, after = () => choose(current)) {
+async function sendStep(body, after = () => choose(current)) {
   if (await send("step", { step: body })) after();
 }
 
-// Where an item is gone with a step, the one that has its place is next.
-function stay(item) {
+// Return a function that chooses the item again, or the one in its place if the step removed it.
+function keepPlace(item) {
   const before = items();
   const place = before.indexOf(item);
   return () => choose(items().includes(item) ? item : items()[Math.min(place, items().length - 1)]);
 }
 
-const accept = () => step({ kind: "accept", item: current }, goOn);
-const inParagraph = (kind) => {
+const accept = () => sendStep({ kind: "accept", item: current }, chooseNextOpen);
+const stepOnParagraph = (kind) => {
   const paragraph = paragraphOf(current);
-  return paragraph ? step({ kind, item: paragraph.item }, stay(current)) : null;
+  return paragraph ? sendStep({ kind, item: paragraph.item }, keepPlace(current)) : null;
 };
-const ofSentence = (kind) => (sentenceOf(current) ? step({ kind, item: current }, stay(current)) : null);
+const stepOnSentence = (kind) => (sentenceOf(current) ? sendStep({ kind, item: current }, keepPlace(current)) : null);
 
 function drop() {
   const paragraph = paragraphOf(current);
   if (!paragraph) return null;
-  return step({ kind: "drop", item: paragraph.item, dropped: !paragraph.dropped }, paragraph.dropped ? undefined : goOn);
+  return sendStep({ kind: "drop", item: paragraph.item, dropped: !paragraph.dropped }, paragraph.dropped ? undefined : chooseNextOpen);
 }
 
 function anonymise() {
   const sentence = sentenceOf(current);
-  return sentence && step({ kind: "sentence", item: current, anonymised: !sentence.anonymised });
+  return sentence && sendStep({ kind: "sentence", item: current, anonymised: !sentence.anonymised });
 }
 
 async function undo() {
-  const item = stand.last;
-  if (stand.steps && await send("undo", {})) choose(items().includes(item) ? item : current && items().includes(current) ? current : "front");
+  const item = paper.last;
+  if (paper.steps && await send("undo", {})) choose(items().includes(item) ? item : current && items().includes(current) ? current : "front");
 }
 
 async function finish() {
-  const left = stand.open.length;
-  await step({ kind: "finish" }, () => {
+  const left = paper.open.length;
+  await sendStep({ kind: "finish" }, () => {
     choose(current, { focus: false });
-    if (left) at("took").textContent += ` ${left} in doubt ${left === 1 ? "was" : "were"} accepted without a look: z undoes that.`;
+    if (left) byId("took").textContent += ` ${left === 1 ? "1 unchecked item was" : `${left} unchecked items were`} accepted. Press z to undo that.`;
     annotation.scrollTop = 0;
-    at("done").querySelector("a").focus();
+    byId("done").querySelector("a").focus();
   });
 }
 
-// "3, 5-7" as labels of the list; what is no range is taken as it is.
-function labels(text) {
-  const known = new Set(stand.references.map((each) => each.ref_id));
+// Expand "3, 5-7" to labels of the reference list; other text becomes a label unchanged.
+function parseLabels(text) {
+  const known = new Set(paper.references.map((each) => each.ref_id));
   return text.split(/[\s,;]+/).filter(Boolean).flatMap((part) => {
     const range = /^(\d{1,4})[-–](\d{1,4})$/.exec(part);
     if (!range || known.has(part) || Number(range[2]) - Number(range[1]) > 100) return [part.replace(/^\[|\]$/g, "")];
@@ -180,34 +180,34 @@ function labels(text) {
   });
 }
 
-function hint(field) {
-  const names = labels(field.value).map((label) => {
-    const reference = stand.references.find((each) => each.ref_id === label);
+function showHint(field) {
+  const names = parseLabels(field.value).map((label) => {
+    const reference = paper.references.find((each) => each.ref_id === label);
     return `${label}: ${reference ? referenceName(reference) : "not in the list"}`;
   });
   field.closest(".markers").querySelector(".hint").textContent = names.join(" · ");
 }
 
-// A field of a marker or a reference is saved when it is left, or with Enter.
+// Save the field of a marker or a reference. Leaving the field or pressing Enter calls this.
 function saveField(field) {
   const item = field.closest(".item")?.dataset.item;
   if (!item || field.dataset.sent || field.value === field.defaultValue) return null;
   field.dataset.sent = "1";
   if (field.dataset.marker !== undefined) {
-    return act(() => step({ kind: "marker", item, marker: Number(field.dataset.marker), cites: labels(field.value) }));
+    return enqueue(() => sendStep({ kind: "marker", item, marker: Number(field.dataset.marker), cites: parseLabels(field.value) }));
   }
   const text = field.value.trim();
   const isAddress = /^(https?|ftp):\/\//i.test(text) && !/10\.\d{4,9}\//.test(text);
-  return act(() => step({ kind: "reference", item, ...(isAddress ? { url: text } : { doi: text }) }, undefined));
+  return enqueue(() => sendStep({ kind: "reference", item, ...(isAddress ? { url: text } : { doi: text }) }, undefined));
 }
 
 function candidate(number) {
   const reference = referenceOf(current);
   const chosen = reference?.candidates[number];
-  return chosen ? step({ kind: "reference", item: current, doc_id: chosen.doc_id }, goOn) : null;
+  return chosen ? sendStep({ kind: "reference", item: current, doc_id: chosen.doc_id }, chooseNextOpen) : null;
 }
 
-const none = () => (referenceOf(current) ? step({ kind: "reference", item: current }, goOn) : null);
+const chooseNone = () => (referenceOf(current) ? sendStep({ kind: "reference", item: current }, chooseNextOpen) : null);
 
 // --- editing in place ----------------------------------------------------------------------
 
@@ -216,7 +216,7 @@ function edit(draft = null) {
   const sentence = sentenceOf(current);
   if (referenceOf(current)) return place.querySelector("[data-points]").select();
   if (!place || !(sentence || current === "front")) return null;
-  const form = sentence ? sentenceForm(sentence, draft) : frontForm(stand.front, draft);
+  const form = sentence ? sentenceForm(sentence, draft) : frontForm(paper.front, draft);
   editing = current;
   place.replaceChildren(form);
   const area = form.querySelector("textarea");
@@ -226,28 +226,28 @@ function edit(draft = null) {
   return form;
 }
 
-// Behind the current paragraph, or before all others.
+// Open a form for a new paragraph after the current one, or before all others.
 function add(draft = null) {
   const paragraph = paragraphOf(draft?.after ?? current);
-  const form = newForm(paragraph?.section ?? stand.paragraphs[0]?.section ?? "introduction", paragraph?.item ?? "front", draft);
+  const form = newForm(paragraph?.section ?? paper.paragraphs[0]?.section ?? "introduction", paragraph?.item ?? "front", draft);
   annotation.querySelector("form.adding")?.remove();
   const place = paragraph && elementOf(paragraph.item)?.closest(".paragraph");
   if (place) place.after(form);
-  else at("paragraphs").prepend(form);
+  else byId("paragraphs").prepend(form);
   editing = "new";
   form.scrollIntoView({ block: "nearest" });
   form.elements.text.focus();
-  pages.listenFor((page, box) => act(() => take(page, box)));
+  pages.listenFor((page, box) => enqueue(() => insertBoxText(page, box)));
 }
 
-// The text of a box that was drawn on a page, behind what is there.
-async function take(page, [left, top, right, bottom]) {
+// Append the text in a box that the user drew on a page.
+async function insertBoxText(page, [left, top, right, bottom]) {
   const area = annotation.querySelector("form.adding textarea");
-  const answer = await fetch(`${base}/pages/${page}/text?${new URLSearchParams({ left, top, right, bottom })}`, { headers: { Accept: "application/json" } });
-  const said = await answer.json();
-  warn(answer.ok ? "" : said.message);
-  if (!answer.ok || !area) return;
-  area.value = [area.value.trimEnd(), said.text.trim()].filter(Boolean).join("\n");
+  const response = await fetch(`${base}/pages/${page}/text?${new URLSearchParams({ left, top, right, bottom })}`, { headers: { Accept: "application/json" } });
+  const content = await response.json();
+  showAlert(response.ok ? "" : content.message);
+  if (!response.ok || !area) return;
+  area.value = [area.value.trimEnd(), content.text.trim()].filter(Boolean).join("\n");
   area.dispatchEvent(new Event("input", { bubbles: true }));
   area.focus();
 }
@@ -255,7 +255,7 @@ async function take(page, [left, top, right, bottom]) {
 async function saveNew(form) {
   const { text, section, after } = fieldsOf(form);
   const before = new Set(items());
-  await step({ kind: "add", after, section, text }, () => {
+  await sendStep({ kind: "add", after, section, text }, () => {
     closeEditor();
     choose(items().find((item) => !before.has(item)) ?? current);
   });
@@ -271,7 +271,7 @@ function fieldsOf(form) {
 function closeEditor() {
   editing = null;
   pages.listenFor(null);
-  sessionStorage.removeItem(kept);
+  sessionStorage.removeItem(DRAFT_KEY);
 }
 
 async function saveEditor(form) {
@@ -282,17 +282,17 @@ async function saveEditor(form) {
   const item = form.dataset.item;
   const fields = fieldsOf(form);
   const body = item === "front" ? { kind: "front", ...fields } : { kind: "sentence", item, ...changed(item, fields) };
-  const goBack = stay(item);
-  await step(body, () => {
+  const goBack = keepPlace(item);
+  await sendStep(body, () => {
     closeEditor();
     goBack();
   });
 }
 
-// Only what was changed is a decision.
-function changed(item, { text, cites, anonymised }) {
+// Return the changed fields only: unchanged ones are not decisions.
+function changedFields(item, { text, cites, anonymised }) {
   const sentence = sentenceOf(item);
-  const wanted = labels(cites);
+  const wanted = parseLabels(cites);
   return {
     ...(text !== sentence.text ? { text } : {}),
     ...(wanted.join() !== sentence.cites.join() ? { cites: wanted } : {}),
@@ -304,12 +304,12 @@ function isChanged(form) {
   const { item } = form.dataset;
   const fields = fieldsOf(form);
   if (item === "new") return fields.text.trim() !== "";
-  if (item === "front") return Object.entries(fields).some(([name, value]) => value !== stand.front[name]);
-  return Object.keys(changed(item, fields)).length > 0;
+  if (item === "front") return Object.entries(fields).some(([name, value]) => value !== paper.front[name]);
+  return Object.keys(changedFields(item, fields)).length > 0;
 }
 
-// Whoever goes elsewhere saves what was typed; what is refused holds one back.
-async function leave() {
+// Save the open form before the user leaves it. Return false if the server refuses it.
+async function saveOpenForm() {
   const form = annotation.querySelector("form.editing");
   if (!editing || !form) return true;
   if (isChanged(form)) await saveEditor(form);
@@ -318,18 +318,18 @@ async function leave() {
 }
 
 async function goTo(item) {
-  if (await leave()) choose(item);
+  if (await saveOpenForm()) choose(item);
 }
 
-// The text is saved as it was edited, and cut where the cursor is.
-async function cut(form) {
+// Save the edited text, then split the sentence at the cursor.
+async function splitAtCursor(form) {
   const area = form.elements.text;
   const item = form.dataset.item;
   if (!area || item === "new") return;
   const place = area.value.slice(0, area.selectionStart).replace(/\s+/g, " ").trimStart().length;
   const { text } = fieldsOf(form);
   if (text !== sentenceOf(item).text && !await send("step", { step: { kind: "sentence", item, text } })) return;
-  await step({ kind: "split sentence", item, at: place }, () => {
+  await sendStep({ kind: "split sentence", item, at: place }, () => {
     closeEditor();
     choose(item);
   });
@@ -344,8 +344,8 @@ function cancel() {
 function reopen() {
   let draft = null;
   try {
-    draft = JSON.parse(sessionStorage.getItem(kept));
-  } catch { /* nothing is kept */ }
+    draft = JSON.parse(sessionStorage.getItem(DRAFT_KEY));
+  } catch { /* the draft is not readable */ }
   if (draft?.item === "new") {
     choose(paragraphOf(draft.fields.after)?.sentences[0].item ?? "front");
     add(draft.fields);
@@ -359,18 +359,18 @@ function reopen() {
 
 // --- keys and clicks -----------------------------------------------------------------------
 
-const DO = {
-  accept, undo, finish, drop, anonymise, none, cancel,
-  edit: () => edit(),
+const ACTIONS = {
+  accept, undo, finish, drop, anonymise, cancel,
+  none: chooseNone, edit: () => edit(),
   add: () => add(),
-  merge: () => inParagraph("merge"),
-  split: () => ofSentence("split"),
-  join: () => ofSentence("join sentence"),
+  merge: () => stepOnParagraph("merge"),
+  split: () => stepOnSentence("split"),
+  join: () => stepOnSentence("join sentence"),
   cite: () => elementOf(current)?.querySelector("[data-marker]")?.select(),
-  next: () => { const item = go(1, isOpen); if (item) choose(item); },
-  previous: () => { const item = go(-1, isOpen); if (item) choose(item); },
-  down: () => { const item = go(1, () => true); if (item) choose(item); },
-  up: () => { const item = go(-1, () => true); if (item) choose(item); },
+  next: () => { const item = findItem(1, isOpen); if (item) choose(item); },
+  previous: () => { const item = findItem(-1, isOpen); if (item) choose(item); },
+  down: () => { const item = findItem(1, () => true); if (item) choose(item); },
+  up: () => { const item = findItem(-1, () => true); if (item) choose(item); },
   larger: () => pages.resize(1.25),
   smaller: () => pages.resize(0.8),
   help: () => help.showModal(),
@@ -380,15 +380,15 @@ const KEYS = {
   z: "undo", n: "next", p: "previous", A: "finish", "?": "help", ArrowDown: "down", ArrowUp: "up",
   "+": "larger", "=": "larger", "-": "smaller", 0: "none",
 };
-const AT_ONCE = new Set(["help", "larger", "smaller"]);
-const run = (what) => (AT_ONCE.has(what) ? DO[what]() : act(DO[what]));
+const IMMEDIATE = new Set(["help", "larger", "smaller"]);
+const run = (what) => (IMMEDIATE.has(what) ? ACTIONS[what]() : enqueue(ACTIONS[what]));
 
-function leaveAndRun(what) {
-  if (what === "cancel" || AT_ONCE.has(what)) run(what);
-  else act(async () => (await leave()) && DO[what]());
+function saveAndRun(what) {
+  if (what === "cancel" || IMMEDIATE.has(what)) run(what);
+  else enqueue(async () => (await saveOpenForm()) && ACTIONS[what]());
 }
 
-function typed(event) {
+function handleFieldKey(event) {
   const { target, key } = event;
   const form = target.closest("form.editing");
   if (key === "Escape") {
@@ -400,53 +400,53 @@ function typed(event) {
     }
   } else if (key === "Enter" && form) {
     event.preventDefault();
-    act(() => (event.ctrlKey || event.metaKey ? cut(form) : saveEditor(form)));
+    enqueue(() => (event.ctrlKey || event.metaKey ? splitAtCursor(form) : saveEditor(form)));
   } else if (key === "Enter") {
     event.preventDefault();
     if (!saveField(target)) elementOf(current)?.focus();
   }
 }
 
-function pressed(event) {
+function handleKey(event) {
   if (event.defaultPrevented || help.open || event.isComposing) return;
   if (event.target.matches?.("input, textarea, select")) {
-    typed(event);
+    handleFieldKey(event);
     return;
   }
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "Enter" && event.target.closest?.("button, a")) return;
-  if (/^[1-9]$/.test(event.key)) act(() => candidate(Number(event.key) - 1));
+  if (/^[1-9]$/.test(event.key)) enqueue(() => candidate(Number(event.key) - 1));
   else if (KEYS[event.key]) run(KEYS[event.key]);
   else return;
   event.preventDefault();
 }
 
-function clicked(event) {
+function handleClick(event) {
   const button = event.target.closest("[data-do]");
   const item = event.target.closest(".item")?.dataset.item;
-  if (button?.dataset.do === "candidate") act(() => candidate(Number(button.dataset.number)));
-  else if (button?.dataset.do === "cut") act(() => cut(button.closest("form")));
+  if (button?.dataset.do === "candidate") enqueue(() => candidate(Number(button.dataset.number)));
+  else if (button?.dataset.do === "cut") enqueue(() => splitAtCursor(button.closest("form")));
   else if (button) {
     const place = button.closest(".paragraph-head");
     if (place && paragraphOf(current)?.item !== item) current = sentenceOf(paragraphOf(item).sentences[0].item).item;
-    leaveAndRun(button.dataset.do);
+    saveAndRun(button.dataset.do);
   } else if (item && item !== current && !event.target.closest("input, textarea") && getSelection().isCollapsed) {
-    act(() => goTo(sentenceOf(item) || !paragraphOf(item) || stand.asked.includes(item) ? item : paragraphOf(item).sentences[0].item));
+    enqueue(() => goTo(sentenceOf(item) || !paragraphOf(item) || paper.asked.includes(item) ? item : paragraphOf(item).sentences[0].item));
   }
 }
 
-document.addEventListener("keydown", pressed);
-document.addEventListener("click", clicked);
+document.addEventListener("keydown", handleKey);
+document.addEventListener("click", handleClick);
 document.addEventListener("submit", (event) => {
   const form = event.target.closest("form.editing");
   if (!form) return;
   event.preventDefault();
-  act(() => saveEditor(form));
+  enqueue(() => saveEditor(form));
 });
 document.addEventListener("input", (event) => {
   const form = event.target.closest("form.editing");
-  if (form) sessionStorage.setItem(kept, JSON.stringify({ item: form.dataset.item, fields: fieldsOf(form) }));
-  else if (event.target.dataset.marker !== undefined) hint(event.target);
+  if (form) sessionStorage.setItem(DRAFT_KEY, JSON.stringify({ item: form.dataset.item, fields: fieldsOf(form) }));
+  else if (event.target.dataset.marker !== undefined) showHint(event.target);
 });
 document.addEventListener("focusout", (event) => {
   if (event.target.matches?.("[data-marker], [data-points]") && event.target.isConnected) saveField(event.target);
@@ -458,15 +458,15 @@ document.addEventListener("visibilitychange", () => {
 });
 
 async function start() {
-  const answer = await fetch(`${base}/stand`, { headers: { Accept: "application/json" } });
-  const said = await answer.json();
-  if (!answer.ok) {
-    warn(said.message);
+  const response = await fetch(`${base}/stand`, { headers: { Accept: "application/json" } });
+  const content = await response.json();
+  if (!response.ok) {
+    showAlert(content.message);
     return;
   }
-  stand = said;
-  tell("All saved", "saved");
-  if (!reopen()) choose(stand.open[0] ?? items()[1] ?? "front", { focus: !stand.finished });
+  paper = content;
+  showStatus("All saved", "saved");
+  if (!reopen()) choose(paper.open[0] ?? items()[1] ?? "front", { focus: !paper.finished });
 }
 
-start().catch(() => warn("citebed does not answer: is it still running?")).finally(() => citebedReady());
+start().catch(() => showAlert("citebed does not respond. Is it still running?")).finally(() => citebedReady());

@@ -1,4 +1,4 @@
-// The right side: what was found, as elements. All text is put in as text.
+// Draw the annotation at the right. All text is inserted as text, never as HTML.
 
 export function element(tag, { text, kind, data, ...attributes } = {}, ...inside) {
   const made = document.createElement(tag);
@@ -17,20 +17,20 @@ const button = (what, key, text, more = {}) =>
   element("button", { type: "button", data: { do: what }, ...more }, ...(key ? [element("kbd", { text: key }), " "] : []), text);
 const percent = (confidence) => `${Math.round(100 * confidence)} % sure`;
 const short = (text, most) => (text.length > most ? `${text.slice(0, most - 1).trimEnd()}…` : text);
-const listed = (cites) => cites.join(", ");
+const joinLabels = (cites) => cites.join(", ");
 
 export function referenceName(reference) {
   return short(reference.title || reference.text, 90);
 }
 
-function badge(stand, item, confidence) {
-  if (stand.open.includes(item)) return element("span", { kind: "badge doubt", text: percent(confidence) });
-  if (stand.decided.includes(item)) return element("span", { kind: "badge seen", text: "seen" });
+function badge(paper, item, confidence) {
+  if (paper.open.includes(item)) return element("span", { kind: "badge doubt", text: percent(confidence) });
+  if (paper.decided.includes(item)) return element("span", { kind: "badge seen", text: "checked" });
   return null;
 }
 
-// The text with its markers set off, in the order in which they stand.
-function marked(sentence) {
+// Return the text of a sentence with its citation markers highlighted.
+function highlightMarkers(sentence) {
   const pieces = [];
   let at = 0;
   for (const marker of sentence.markers) {
@@ -42,9 +42,9 @@ function marked(sentence) {
   return [...pieces, sentence.text.slice(at)];
 }
 
-function chips(stand, cites) {
+function chips(paper, cites) {
   return cites.map((cite) => {
-    const reference = stand.references.find((each) => each.ref_id === cite);
+    const reference = paper.references.find((each) => each.ref_id === cite);
     return element("li", { kind: "chip" }, element("b", { text: cite }), ` ${reference ? short(referenceName(reference), 46) : "not in the list"}`);
   });
 }
@@ -53,43 +53,43 @@ function markerField(marker, number) {
   const name = `Marker ${marker.text} cites`;
   return element("label", { kind: "marker-field" },
     element("span", { kind: "cite-mark", text: marker.text }), element("span", { kind: "quiet", text: "cites" }),
-    element("input", { value: listed(marker.cites), data: { marker: number }, "aria-label": name, autocomplete: "off", spellcheck: "false", placeholder: "cites nothing" }));
+    element("input", { value: joinLabels(marker.cites), data: { marker: number }, "aria-label": name, autocomplete: "off", spellcheck: "false", placeholder: "cites nothing" }));
 }
 
-export function sentenceElement(stand, sentence, paragraph, isCurrent) {
-  const head = [badge(stand, sentence.item, sentence.confidence), sentence.anonymised ? element("span", { kind: "badge", text: "anonymised" }) : null];
+export function sentenceElement(paper, sentence, paragraph, isCurrent) {
+  const head = [badge(paper, sentence.item, sentence.confidence), sentence.anonymised ? element("span", { kind: "badge", text: "anonymised" }) : null];
   const made = element("div", {
-    kind: `sentence item${stand.open.includes(sentence.item) ? " doubtful" : ""}`, tabindex: isCurrent ? "0" : "-1", data: { item: sentence.item, paragraph: paragraph.item },
+    kind: `sentence item${paper.open.includes(sentence.item) ? " doubtful" : ""}`, tabindex: isCurrent ? "0" : "-1", data: { item: sentence.item, paragraph: paragraph.item },
     role: "group", "aria-label": `Sentence: ${short(sentence.text, 80)}`,
-  }, element("p", { kind: "text", dir: "auto" }, ...marked(sentence)));
+  }, element("p", { kind: "text", dir: "auto" }, ...highlightMarkers(sentence)));
   const notes = head.filter((each) => each !== null);
   if (notes.length) made.prepend(element("p", { kind: "badges" }, ...notes));
-  if (sentence.cites.length) made.append(element("ul", { kind: "chips plain", "aria-label": "Cites" }, ...chips(stand, sentence.cites)));
+  if (sentence.cites.length) made.append(element("ul", { kind: "chips plain", "aria-label": "Cites" }, ...chips(paper, sentence.cites)));
   if (isCurrent) {
     if (sentence.markers.length) made.append(element("div", { kind: "markers" }, ...sentence.markers.map(markerField), element("p", { kind: "hint quiet", "aria-live": "polite" })));
     made.append(element("div", { kind: "tools" },
       button("accept", "↵", "Accept", { class: "strong" }), button("edit", "e", "Edit"),
-      button("anonymise", "X", sentence.anonymised ? "Give names back" : "Anonymise"),
+      button("anonymise", "X", sentence.anonymised ? "Restore names" : "Anonymise"),
       button("split", "S", "Split here"), button("join", "J", "Join next")));
   }
   return made;
 }
 
-export function paragraphElement(stand, paragraph, number, current) {
+export function paragraphElement(paper, paragraph, number, current) {
   const heading = paragraph.heading && paragraph.heading.toLowerCase() !== paragraph.section ? ` · ${paragraph.heading}` : "";
-  const isFew = paragraph.dropped ? "dropped: it is not written" : paragraph.cites ? "" : "cites nothing: it is not written";
-  const head = element("header", { kind: `paragraph-head item${stand.open.includes(paragraph.item) ? " doubtful" : ""}`, tabindex: "-1", data: { item: paragraph.item, paragraph: paragraph.item } },
+  const why = paragraph.dropped ? "dropped: not exported" : paragraph.cites ? "" : "cites nothing: not exported";
+  const head = element("header", { kind: `paragraph-head item${paper.open.includes(paragraph.item) ? " doubtful" : ""}`, tabindex: "-1", data: { item: paragraph.item, paragraph: paragraph.item } },
     element("h3", {}, element("span", { kind: "number", text: String(number) }), ` ${paragraph.section}`, element("span", { kind: "quiet", text: heading })),
-    badge(stand, paragraph.item, paragraph.confidence), isFew ? element("span", { kind: "badge gone", text: isFew }) : null,
+    badge(paper, paragraph.item, paragraph.confidence), why ? element("span", { kind: "badge gone", text: why }) : null,
     element("span", { kind: "paragraph-tools" },
-      button("add", "I", "Insert after"), ...(paragraph.dropped ? [] : [button("merge", "M", "Merge with next")]), button("drop", "D", paragraph.dropped ? "Take in again" : "Drop")));
-  const inside = paragraph.sentences.map((each) => sentenceElement(stand, each, paragraph, each.item === current));
+      button("add", "I", "Insert after"), ...(paragraph.dropped ? [] : [button("merge", "M", "Merge with next")]), button("drop", "D", paragraph.dropped ? "Restore" : "Drop")));
+  const inside = paragraph.sentences.map((each) => sentenceElement(paper, each, paragraph, each.item === current));
   return element("section", { kind: `paragraph${paragraph.dropped ? " dropped" : ""}`, "aria-label": `Paragraph ${number}, ${paragraph.section}` }, head, ...inside);
 }
 
-export function frontElement(stand, isCurrent) {
-  const { title, abstract, doi } = stand.front;
-  const open = stand.open.includes("front");
+export function frontElement(paper, isCurrent) {
+  const { title, abstract, doi } = paper.front;
+  const open = paper.open.includes("front");
   const made = element("section", { kind: `front item${open ? " doubtful" : ""}`, tabindex: isCurrent ? "0" : "-1", data: { item: "front" }, role: "group", "aria-label": "Title and abstract" },
     element("h2", { dir: "auto", text: title || "No title was found" }),
     element("p", { kind: "quiet", text: doi ? `DOI ${doi}` : "no DOI" }),
@@ -98,7 +98,7 @@ export function frontElement(stand, isCurrent) {
   return made;
 }
 
-function points(reference) {
+function targetOf(reference) {
   if (reference.doi) return [element("span", { kind: "points", text: reference.doi })];
   if (reference.url) return [element("span", { kind: "points", text: reference.url })];
   if (reference.doc_id) return [element("span", { kind: "points", text: reference.doc_id })];
@@ -111,16 +111,16 @@ function candidate(reference, each, number) {
     { class: "candidate", "aria-pressed": String(chosen), "data-number": String(number) });
 }
 
-export function referenceElement(stand, reference, isCurrent) {
+export function referenceElement(paper, reference, isCurrent) {
   const made = element("li", {
-    kind: `reference item${stand.open.includes(reference.item) ? " doubtful" : ""}`, tabindex: isCurrent ? "0" : "-1", data: { item: reference.item },
+    kind: `reference item${paper.open.includes(reference.item) ? " doubtful" : ""}`, tabindex: isCurrent ? "0" : "-1", data: { item: reference.item },
     "aria-label": `Reference ${reference.ref_id}`,
   }, element("p", { kind: "text", dir: "auto" }, element("b", { text: `[${reference.ref_id}] ` }), reference.text),
-  element("p", { kind: "badges" }, ...points(reference), badge(stand, reference.item, reference.confidence) ?? "",
+  element("p", { kind: "badges" }, ...targetOf(reference), badge(paper, reference.item, reference.confidence) ?? "",
     reference.cited ? "" : element("span", { kind: "badge", text: "not cited in these paragraphs" })));
   if (!isCurrent) return made;
   const choices = reference.candidates.map((each, number) => candidate(reference, each, number));
-  if (choices.length) made.append(element("div", { kind: "candidates", role: "group", "aria-label": "Documents that it may be" }, ...choices));
+  if (choices.length) made.append(element("div", { kind: "candidates", role: "group", "aria-label": "Possible documents" }, ...choices));
   made.append(element("div", { kind: "row pointing" },
     element("label", { kind: "grow" }, element("span", { kind: "quiet", text: "DOI or address" }),
       element("input", { value: reference.doi || reference.url || "", data: { points: "" }, autocomplete: "off", spellcheck: "false" }))),
@@ -128,13 +128,13 @@ export function referenceElement(stand, reference, isCurrent) {
   return made;
 }
 
-// What is edited in place: fields with what stands, to be saved with Enter.
+// Return a form to edit a sentence in place. Enter saves it.
 export function sentenceForm(sentence, draft) {
   return element("form", { kind: "editing", data: { item: sentence.item } },
     element("label", {}, element("span", { kind: "quiet", text: "Text" }), area(draft?.text ?? sentence.text, "text")),
     sentence.printed && sentence.printed !== sentence.text ? element("p", { kind: "quiet printed", dir: "auto", text: `Printed: ${sentence.printed}` }) : null,
     element("div", { kind: "row" },
-      element("label", { kind: "grow" }, element("span", { kind: "quiet", text: "Cites" }), element("input", { name: "cites", value: draft?.cites ?? listed(sentence.cites), autocomplete: "off", spellcheck: "false" })),
+      element("label", { kind: "grow" }, element("span", { kind: "quiet", text: "Cites" }), element("input", { name: "cites", value: draft?.cites ?? joinLabels(sentence.cites), autocomplete: "off", spellcheck: "false" })),
       element("label", { kind: "tick" }, element("input", { type: "checkbox", name: "anonymised", checked: draft ? draft.anonymised : sentence.anonymised }), " anonymised")),
     element("div", { kind: "tools" }, element("button", { kind: "strong" }, element("kbd", { text: "↵" }), " Save"), button("cut", "Ctrl ↵", "Split at the cursor"), button("cancel", "Esc", "Cancel")));
 }
@@ -148,11 +148,11 @@ export function frontForm(front, draft) {
     element("div", { kind: "tools" }, element("button", { kind: "strong" }, element("kbd", { text: "↵" }), " Save"), button("cancel", "Esc", "Cancel")));
 }
 
-// A paragraph that was not found, as it is copied from the page.
+// Return a form for a paragraph that citebed missed.
 export function newForm(section, after, draft) {
   const value = { section, text: "", ...draft };
   return element("form", { kind: "editing adding", data: { item: "new", after } },
-    element("label", {}, element("span", { kind: "quiet", text: "A paragraph that was not found: draw a box around it on the page, or write it here" }), area(value.text, "text", 6)),
+    element("label", {}, element("span", { kind: "quiet", text: "Text of the missing paragraph: draw a box around it on the page, or type it here" }), area(value.text, "text", 6)),
     element("label", {}, element("span", { kind: "quiet", text: "Section" }), element("input", { name: "section", value: value.section, autocomplete: "off" })),
     element("div", { kind: "tools" }, element("button", { kind: "strong" }, element("kbd", { text: "↵" }), " Insert"), button("cancel", "Esc", "Cancel")));
 }

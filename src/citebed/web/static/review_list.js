@@ -1,29 +1,29 @@
-// The list of papers: writing the files.
+// The list of papers: export the annotations.
 
 const main = document.querySelector("main");
 const button = document.getElementById("export");
-const told = document.getElementById("exported");
+const status = document.getElementById("exported");
 
-function tell(text, kind) {
-  told.textContent = text;
-  told.dataset.kind = kind;
+function showStatus(text, kind) {
+  status.textContent = text;
+  status.dataset.kind = kind;
 }
 
-async function write() {
+async function exportFiles() {
   button.disabled = true;
-  tell("writing…", "waiting");
+  showStatus("writing…", "waiting");
   try {
-    const answer = await fetch("/export", {
+    const response = await fetch("/export", {
       method: "POST",
       headers: { "X-Citebed-Token": main.dataset.token, Accept: "application/json" },
     });
-    const { message } = await answer.json();
-    tell(message, answer.ok ? "saved" : "refused");
+    const { message } = await response.json();
+    showStatus(message, response.ok ? "saved" : "refused");
   } catch {
-    tell("citebed does not answer: is it still running?", "refused");
+    showStatus("citebed does not respond. Is it still running?", "refused");
   }
   button.disabled = false;
 }
 
-button?.addEventListener("click", write);
+button?.addEventListener("click", exportFiles);
 citebedReady();

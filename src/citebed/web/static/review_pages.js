@@ -1,4 +1,4 @@
-// The left side: pages as pictures, with what was found marked on them.
+// Show the pages of the paper at the left, with boxes around sentences, markers and references.
 
 const SVG = "http://www.w3.org/2000/svg";
 const PHONE = 700;
@@ -11,14 +11,14 @@ export class Pages {
     this.zoom = pane.clientWidth < PHONE ? 1.9 : 1;
     pane.addEventListener("click", (event) => {
       const item = event.target.closest("[data-item]")?.dataset.item;
-      if (item && !this.marking) choose(item);
+      if (item && !this.onBox) choose(item);
     });
-    pane.addEventListener("pointerdown", (event) => this.markFrom(event));
-    this.seen = new IntersectionObserver((entries) => {
+    pane.addEventListener("pointerdown", (event) => this.startBox(event));
+    this.observer = new IntersectionObserver((entries) => {
       for (const entry of entries) if (entry.isIntersecting) this.load(entry.target);
     }, { root: pane, rootMargin: "100% 0px" });
     this.size();
-    for (const figure of this.figures) this.seen.observe(figure);
+    for (const figure of this.figures) this.observer.observe(figure);
     new ResizeObserver(() => this.size()).observe(pane);
   }
 
@@ -29,7 +29,7 @@ export class Pages {
     }
   }
 
-  // At the resolution of the screen; a picture that is large enough already stays.
+  // Load a page at the screen's resolution, unless the loaded image is large enough.
   load(figure) {
     const wanted = Math.min(6000, Math.max(100, Math.ceil(figure.clientWidth * devicePixelRatio / 200) * 200));
     if (Number(figure.dataset.loaded ?? 0) >= wanted) return;
@@ -47,15 +47,15 @@ export class Pages {
     this.show(this.current);
   }
 
-  // While a paragraph is inserted, a box that is drawn on a page is told; fingers scroll.
-  listenFor(told) {
-    this.marking = told;
-    this.pane.classList.toggle("marking", Boolean(told));
+  // Call `onBox` with each box that the user draws with a mouse or pen; null stops this. Touch still scrolls.
+  listenFor(onBox) {
+    this.onBox = onBox;
+    this.pane.classList.toggle("marking", Boolean(onBox));
   }
 
-  markFrom(event) {
+  startBox(event) {
     const figure = event.target.closest(".page");
-    if (!this.marking || !figure || event.button || event.pointerType === "touch") return;
+    if (!this.onBox || !figure || event.button || event.pointerType === "touch") return;
     event.preventDefault();
     const svg = figure.querySelector("svg");
     const rect = document.createElementNS(SVG, "rect");
@@ -77,32 +77,32 @@ export class Pages {
     const end = () => {
       document.removeEventListener("pointermove", move);
       rect.remove();
-      if (box && box[2] - box[0] > 3 && box[3] - box[1] > 3) this.marking?.(figure.dataset.page, box);
+      if (box && box[2] - box[0] > 3 && box[3] - box[1] > 3) this.onBox?.(figure.dataset.page, box);
     };
     document.addEventListener("pointermove", move);
     document.addEventListener("pointerup", end, { once: true });
   }
 
-  draw(stand) {
+  draw(paper) {
     const boxes = this.figures.map(() => []);
     const add = (kind, item, places) => {
       for (const [page, left, top, right, bottom] of places) boxes[page]?.push([kind, item, left, top, right, bottom]);
     };
-    for (const paragraph of stand.paragraphs) {
-      const fate = paragraph.dropped ? " dropped" : "";
+    for (const paragraph of paper.paragraphs) {
+      const suffix = paragraph.dropped ? " dropped" : "";
       for (const sentence of paragraph.sentences) {
-        add(`sentence${fate}`, sentence.item, sentence.boxes);
-        for (const marker of sentence.markers) add(`marker${fate}`, sentence.item, marker.boxes);
+        add(`sentence${suffix}`, sentence.item, sentence.boxes);
+        for (const marker of sentence.markers) add(`marker${suffix}`, sentence.item, marker.boxes);
       }
     }
-    for (const reference of stand.references) add("reference", reference.item, reference.boxes);
-    const open = new Set(stand.open);
+    for (const reference of paper.references) add("reference", reference.item, reference.boxes);
+    const open = new Set(paper.open);
     this.figures.forEach((figure, page) => {
       const order = (kind) => (kind.startsWith("marker") ? 1 : 0);
       const rects = boxes[page].sort((a, b) => order(a[0]) - order(b[0])).map((box) => this.box(box, open));
       figure.querySelector("svg").replaceChildren(...rects);
     });
-    this.mark();
+    this.markCurrent();
   }
 
   box([kind, item, left, top, right, bottom], open) {
@@ -114,22 +114,22 @@ export class Pages {
     return rect;
   }
 
-  mark() {
+  markCurrent() {
     for (const rect of this.pane.querySelectorAll("rect")) {
       rect.classList.toggle("current", rect.dataset.item === this.current);
     }
   }
 
-  // Bring the place of an item into the middle of the pane.
+  // Make an item current and scroll to it.
   show(item) {
     this.current = item;
-    this.mark();
+    this.markCurrent();
     const rect = this.pane.querySelector("rect.current");
     if (!rect) return;
     const page = rect.closest(".page");
     this.load(page);
     const places = [...page.querySelectorAll("rect.current")].map((each) => each.getBoundingClientRect());
-    // A sentence may begin at the end of a line, and go on in the next column, far off.
+    // A sentence may continue in the next column: scroll to its first box.
     const place = places[0];
     const left = Math.min(...places.filter((each) => each.left <= place.right).map((each) => each.left));
     const pane = this.pane.getBoundingClientRect();

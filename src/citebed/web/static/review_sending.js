@@ -1,9 +1,9 @@
-// Steps are sent one after the other, and each is saved before the next one is thought of.
+// Send review steps one at a time: each is saved before the next one is sent.
 
-const AGAIN = 1500; // milliseconds until a step that got no answer is sent again
-const IDLE = 60000; // who does nothing for longer is not at work
+const RETRY_DELAY = 1500; // milliseconds
+const IDLE = 60000; // milliseconds; longer pauses count as this much work
 
-// How long somebody worked: while the page can be seen, and something is done now and then.
+// Measure the working time: the time while the page is visible, without long pauses.
 export class Work {
   constructor() {
     this.spent = 0;
@@ -19,8 +19,8 @@ export class Work {
 
   note(isLast = false) {
     const now = performance.now();
-    const isSeen = isLast || document.visibilityState === "visible";
-    if (isSeen) this.spent += Math.min(now - this.last, IDLE);
+    const isVisible = isLast || document.visibilityState === "visible";
+    if (isVisible) this.spent += Math.min(now - this.last, IDLE);
     this.last = now;
   }
 
@@ -33,31 +33,31 @@ export class Work {
 }
 
 export class Sender {
-  constructor(base, token, tell) {
+  constructor(base, token, showStatus) {
     this.base = base;
     this.headers = { "Content-Type": "application/json", Accept: "application/json", "X-Citebed-Token": token };
-    this.tell = tell;
+    this.showStatus = showStatus;
   }
 
-  // What the server answers; without any answer it is asked again until there is one.
+  // Send a step and return the server's response. Retry until the server responds.
   async send(what, body) {
     for (let tries = 0; ; tries += 1) {
-      let answer;
+      let response;
       try {
-        answer = await fetch(`${this.base}/${what}`, { method: "POST", headers: this.headers, body: JSON.stringify(body) });
+        response = await fetch(`${this.base}/${what}`, { method: "POST", headers: this.headers, body: JSON.stringify(body) });
       } catch {
-        this.tell("Not saved yet: citebed does not answer. Trying again…", "refused");
-        await new Promise((done) => setTimeout(done, AGAIN));
+        this.showStatus("Not saved yet: citebed does not respond. Trying again…", "refused");
+        await new Promise((done) => setTimeout(done, RETRY_DELAY));
         continue;
       }
-      const said = await answer.json();
-      // It was saved, and only the answer was lost on the way.
-      const isLost = tries > 0 && answer.status === 409 && said.stand.version === body.version + 1;
-      return { ok: answer.ok || isLost, status: answer.status, said: isLost ? said.stand : said };
+      const content = await response.json();
+      // The step was saved by an earlier try whose response got lost.
+      const isLost = tries > 0 && response.status === 409 && content.stand.version === body.version + 1;
+      return { ok: response.ok || isLost, status: response.status, content: isLost ? content.stand : content };
     }
   }
 
-  // The page goes away: what was worked since is noted all the same.
+  // Send while the page closes, without waiting for a response.
   last(what, body) {
     fetch(`${this.base}/${what}`, { method: "POST", headers: this.headers, body: JSON.stringify(body), keepalive: true }).catch(() => {});
   }

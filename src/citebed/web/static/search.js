@@ -1,8 +1,8 @@
-// The manual search desk: marking without leaving the list, by click or key.
+// The manual search desk: mark results by click or key, without leaving the list.
 
 const hits = [...document.querySelectorAll(".hit")];
 let current = -1;
-const undoable = []; // results whose marks were changed here, the last one last
+const undoable = []; // results whose marks were changed here, in that order
 
 function choose(at) {
   if (!hits.length) return;
@@ -38,7 +38,7 @@ async function toggle(hit, { isUndo = false } = {}) {
   button.disabled = false;
 }
 
-// The marks and the log beside the results, as they are now.
+// Reload the marks and the log at the side.
 async function showMarks() {
   const response = await fetch(location.href, { redirect: "error" });
   const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
@@ -53,7 +53,7 @@ for (const [at, hit] of hits.entries()) {
   });
 }
 
-// Keys are for the result in which one is, however one came there.
+// Keys apply to the result that has the focus.
 document.addEventListener("focusin", (event) => {
   const at = hits.indexOf(event.target.closest(".hit"));
   if (at >= 0 && at !== current) choose(at);
@@ -68,7 +68,7 @@ function undo() {
 
 function go(by) {
   choose(current + by);
-  hits[current]?.focus({ preventScroll: true }); // Tab goes on from there
+  hits[current]?.focus({ preventScroll: true }); // Tab continues from there
 }
 
 document.addEventListener("keydown", (event) => {

@@ -1,6 +1,6 @@
-// How long a judge looks at a paper: from its choosing on, while the page can be seen.
+// Measure how long a judge looks at a paper while the page is visible.
 
-const LONGEST = 86400000; // milliseconds; more is nobody's reading
+const LONGEST = 86400000; // one day, in milliseconds
 
 export class Watch {
   constructor() {
