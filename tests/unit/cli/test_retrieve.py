@@ -223,7 +223,7 @@ def test_search_with_feedback_from_the_judgements(run: Run, tmp_path: Path) -> N
         *("-m", "bm25+rocchio(from=sentences)"),
     )
     assert code == 0
-    assert "judgements that sentences evaluates with" in err
+    assert "uses judgements of sentences" in err
     about = json.loads((tmp_path / "f.run.json").read_text())
     assert about["feedback_from_evaluation_judgements"] == ["sentences"]
     assert about["feedback_from"]["file"] == "sentences.qrels"

@@ -121,7 +121,7 @@ def damage(parts: Path, how: str) -> None:
         ("gone", "shard 00001 .*its folder is not there"),
         ("no index", "shard 00001 .*it has no index"),
         ("format", "shard 00001 .*has format 0, this citebed reads 1"),
-        ("another", "shard 00001 .*not the one that was made with the others"),
+        ("another", "shard 00001 .*was not made together with the others"),
         ("torn", "shard 00001 .*is damaged"),
         ("parent", "has format 7, this citebed reads 1"),
     ],

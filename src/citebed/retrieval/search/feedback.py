@@ -1,4 +1,4 @@
-"""Feedback in a search: the documents it uses, and the query that it makes of them."""
+"""Feedback in a search: the documents that it uses, and the query that results from them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from citebed.wording import count, printable
 
 
 def feedback_documents(view: View, hits: Hits) -> FeedbackDocuments:
-    """Documents as feedback wants them: their terms one after another."""
+    """Return documents in the form that feedback takes: their terms, concatenated."""
     vectors = view.documents(hits.docs)
     ids = np.concatenate([np.zeros(0, np.int64), *(terms for terms, _ in vectors)])
     tf = np.concatenate([np.zeros(0), *(times for _, times in vectors)])
@@ -45,7 +45,7 @@ def feedback_documents(view: View, hits: Hits) -> FeedbackDocuments:
 def better_query(
     view: View, feedback: Feedback, query: TermWeights, relevant: Hits, nonrelevant: Hits
 ) -> TermWeights:
-    """The query that feedback makes of ``query`` and some documents."""
+    """Return the query that feedback makes from ``query`` and some documents."""
     documents = feedback_documents(view, relevant)
     if len(nonrelevant.docs):
         others = feedback_documents(view, nonrelevant)
@@ -55,18 +55,18 @@ def better_query(
 
 @dataclass(frozen=True)
 class JudgedFeedback:
-    """Judgements by query: documents judged relevant, and not; and the file they come from."""
+    """Judgements by query (relevant and other judged documents), and facts about their file."""
 
     by_query: Mapping[str, tuple[Hits, Hits]]
     pairs: frozenset[tuple[str, str]]
     facts: Mapping[str, Any]
 
     def hits(self, query_id: str) -> tuple[Hits, Hits]:
-        """The relevant and the other judged documents of a query."""
+        """Return the relevant and the other judged documents of a query."""
         return self.by_query.get(query_id, (NOTHING, NOTHING))
 
     def shared_with(self, collection: Collection, queries: Sequence[str]) -> set[str]:
-        """The collection's judgement sets that hold some of these judgements too."""
+        """Return the collection's query sets that share judgements on these queries."""
         asked = set(queries)
         mine = {pair for pair in self.pairs if pair[0] in asked}
         shared = set()
@@ -84,7 +84,7 @@ Find = Callable[[Sequence[str]], Sequence[int]]
 def told_of_judged(
     judged: JudgedFeedback, collection: Collection, names: Sequence[str]
 ) -> tuple[dict[str, Any], list[str]]:
-    """The facts of queries (by name) with judged feedback, and what there is to say of them."""
+    """Return facts and notes about judged feedback on queries, given by name."""
     shared = judged.shared_with(collection, names)
     facts = {
         "feedback_from": judged.facts,
@@ -94,8 +94,8 @@ def told_of_judged(
     if shared:
         sets = ", ".join(sorted(shared))
         notes.append(
-            f"the feedback comes from judgements that {sets} evaluates with: figures against "
-            "them show how much feedback can help, not how good a system is"
+            f"the feedback uses judgements of {sets}: scores on {sets} show how much feedback "
+            "can help, not how good a system is"
         )
     without = sum(not len(judged.hits(name)[0].docs) for name in names)
     if without:
@@ -115,8 +115,8 @@ def read_judged(collection: Collection, index: Index | Find, source: str) -> Jud
     if not path.is_file():
         known = ", ".join(collection.query_sets) or "none"
         raise CitebedError(
-            f"there are no judgements '{source}' to take feedback from: expected a qrels file, "
-            f"or a set of the collection ({known})"
+            f"no judgements '{source}' for feedback. Expected a qrels file or a query set of the "
+            f"collection ({known})"
         )
     found: dict[str, tuple[list[int], list[int]]] = {}
     pairs = set()
@@ -146,14 +146,14 @@ _NONE: Docs = np.zeros(0, np.int64)
 
 
 class Moving(NamedTuple):
-    """How far a question moves: by so many terms at most, weighed by Rocchio's β; and the vector of
-    the text, of length 1, by so much of the mean vector of either documents.
+    """How far judged documents move a query.
 
-    Found on sentences that cite several papers (eLife of 2021, and computer science, of the fold of
-    development), as ``bench/feedback.py --tune`` tries them. Away from what is wrong alone nothing
-    moves: that made the rest worse. A text of several sentences asks for several things,
-    and a document is right for one of them: it moves by the square of their number less, or what
-    is right for the others would fall behind.
+    Feedback adds at most ``terms`` terms with Rocchio's β. To the text's vector, of length 1, it
+    adds ``towards`` times the mean vector of relevant documents, and subtracts ``away`` times the
+    mean vector of others. ``bench/feedback.py --tune`` found these numbers on citing sentences.
+    Without a relevant document nothing moves, because that made results worse. A text of several
+    sentences asks for several things, and a document is relevant to one of them: the movement is
+    divided by the square of their number.
     """
 
     terms: int = 20
@@ -162,7 +162,7 @@ class Moving(NamedTuple):
     away: float = 0.1
 
     def less(self, sentences: int) -> Moving:
-        """The same for a text of so many sentences."""
+        """Return the movement for a text of this many sentences."""
         share = 1 / max(sentences, 1) ** 2
         return self._replace(
             beta=self.beta * share, towards=self.towards * share, away=self.away * share
@@ -194,7 +194,7 @@ NOT_JUDGED = Judged()
 def moved_terms(
     view: View, terms: TermWeights, judged: Judged, feedback: Feedback | None = None
 ) -> TermWeights:
-    """The terms that feedback makes of a query's, by default Rocchio's."""
+    """Return the terms of a query after feedback, by default Rocchio's."""
 
     how = feedback or Rocchio(terms=judged.moving.terms, beta=judged.moving.beta)
     wrong = _NONE if feedback is None else judged.nonrelevant  # Rocchio's γ is 0
@@ -202,14 +202,14 @@ def moved_terms(
 
 
 def moved_vectors(rows: Vectors, documents: DocumentVectors, judged: Judged) -> Vectors:
-    """Return the vectors of a text and its sentences, with that of the text moved."""
+    """Return the vectors of a text and its sentences, after moving the vector of the text."""
     towards = judged.moving.towards * _mean(documents, judged.relevant)
     away = judged.moving.away * _mean(documents, judged.nonrelevant)
     return np.concatenate([unit_rows(rows[:1] + towards - away), rows[1:]])
 
 
 def _mean(documents: DocumentVectors, numbers: Docs) -> NDArray[np.float32]:
-    """The mean vector of those documents that have one."""
+    """Return the mean vector of the documents that have one."""
     known = numbers[documents.scales[numbers] > 0]
     if not len(known):
         return np.zeros(documents.width, np.float32)

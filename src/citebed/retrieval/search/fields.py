@@ -1,4 +1,4 @@
-"""Which fields of a document count, and how much: ``title=2,abstract,keywords``."""
+"""The fields of a document to search, with their weights: ``title=2,abstract,keywords``."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Fields:
         return hash(str(self))
 
     def of(self, indexed: Collection[str]) -> Fields:
-        """The fields that count in an index that has these."""
+        """Return the fields to search in an index with these fields."""
         if not self.by_default:
             return self
         more = {"fulltext": FULL_TEXT} if "fulltext" in indexed else {}
@@ -51,9 +51,9 @@ DEFAULT_FIELDS = Fields({"title": 1.0, "abstract": 1.0, "keywords": 1.0}, by_def
 
 
 def fields_of(text: str) -> Fields:
-    """The fields that ``text`` names, e.g. ``title=2,abstract,keywords,citing=0.5``.
+    """Parse fields with weights, e.g. ``title=2,abstract,keywords,citing=0.5``.
 
-    ``default`` is title, abstract and keywords, and the full text where there is any.
+    ``default`` is title, abstract and keywords, and the full text if the index has it.
     """
     if text.strip() == _BY_DEFAULT:
         return DEFAULT_FIELDS

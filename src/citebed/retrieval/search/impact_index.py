@@ -24,8 +24,8 @@ class Prepared:
     """The postings by term (``offsets``, ``docs``, ``impacts``), and by document.
 
     ``levels`` are the impacts in 255ths of the term's maximum, rounded up. ``row_of_term`` numbers
-    the frequent terms, the others have -1; ``by_frequent`` and ``by_rare`` have the postings of
-    either kind by document: where each begins, their numbers (of rows, of terms), their impacts.
+    frequent terms; others have -1. ``by_frequent`` and ``by_rare`` have the postings of either kind
+    by document: starts of documents, row or term numbers, impacts.
     """
 
     offsets: NDArray[np.int64]
@@ -42,11 +42,11 @@ class Prepared:
 
     @property
     def documents(self) -> int:
-        """How many documents there are."""
+        """The number of documents."""
         return len(self.by_rare[0]) - 1
 
     def terms_of(self, document: int) -> NDArray[np.int64]:
-        """The terms of a document, rising."""
+        """Return the terms of a document in ascending order."""
         own = []
         for starts, numbers, _ in (self.by_frequent, self.by_rare):
             span = slice(int(starts[document]), int(starts[document + 1]))
@@ -55,15 +55,15 @@ class Prepared:
 
     @cached_property
     def _frequent(self) -> NDArray[np.int64]:
-        """The frequent terms by row."""
+        """The numbers of the frequent terms, by row."""
         return np.flatnonzero(self.row_of_term >= 0)
 
     def block_for(self, k: int) -> int:
-        """The size of blocks that suits the wanted number of results."""
+        """Return the block size that suits the wanted number of results."""
         return 1 if k * 3000 > self.documents else 2
 
     def arrays(self, block: int) -> tuple[Any, ...]:
-        """Everything a search reads, for blocks of a size; made once and kept."""
+        """Return everything that a search reads for this block size; computed once."""
         with self._lock:
             if block not in self._arrays:
                 self._arrays[block] = self._make(block)
@@ -126,19 +126,19 @@ class Prepared:
 
 
 _OF_POSTING = 28
-"""Bytes that a posting takes at most while a view is made ready: document, impact and level, again
-by document, and copies on the way."""
+"""Bytes per posting while a view is prepared: document, impact and level, the same by document, and
+temporary copies."""
 
 
 def bytes_of(index: Index) -> int:
-    """About how much memory it takes to make an index ready for many searches."""
+    """Estimate the memory for preparing an index for many searches."""
     documents = len(index.ids)
     frequent = np.count_nonzero(np.diff(index.offsets) * FREQUENT > documents)
     return _OF_POSTING * len(index.docs) + int(frequent) * documents
 
 
 def prepare(view: View) -> Prepared | None:
-    """The arrays of a view, or ``None`` if its impacts are not all finite and 0 or more."""
+    """Prepare a view; return ``None`` unless all its impacts are finite and at least 0."""
     impacts, docs, sizes, df, cf = _impacts(view)
     view.know_frequencies(df, cf)
     if len(impacts) and not (np.isfinite(impacts).all() and impacts.min() >= 0):
@@ -164,14 +164,14 @@ def prepare(view: View) -> Prepared | None:
 
 
 def _numbers(df: NDArray[np.int64], documents: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The frequent terms numbered, and the rare ones under their own numbers; else -1."""
+    """Return the row of each frequent term, and the number of each rare one; -1 for the others."""
     frequent = df * FREQUENT > documents
     rows = np.where(frequent, np.cumsum(frequent) - 1, -1).astype(np.int32)
     return rows, np.where(frequent, -1, np.arange(len(df))).astype(np.int32)
 
 
 def _impacts(view: View) -> tuple[NDArray[Any], ...]:
-    """The impacts and documents of all postings; how many each term has, its df and its cf."""
+    """Return the impacts and documents of all postings; and each term's postings, df and cf."""
     none: tuple[NDArray[Any], ...] = (
         np.zeros(0, np.float32), np.zeros(0, np.uint32), *(np.zeros(0, np.int64),) * 2, np.zeros(0),
     )  # fmt: skip
@@ -194,9 +194,9 @@ def _by_document(
     documents: int,
     kind: type[np.uint16 | np.uint32],
 ) -> ByDocument:
-    """The postings of some terms by document: where each begins, terms, impacts.
+    """Return the postings of some terms by document: starts of documents, terms, impacts.
 
-    ``chosen`` has the number under which a term goes, -1 for a term that is left out.
+    ``chosen`` has the new number of each term, or -1 to leave it out.
     """
     offsets, docs, impacts = postings
     wanted = np.repeat(chosen >= 0, np.diff(offsets))

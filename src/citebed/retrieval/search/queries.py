@@ -1,4 +1,4 @@
-"""Queries from citing text: what is taken out of a text before it asks for documents."""
+"""Queries from citing text and from files: clean texts, read query sets, check dates."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ _DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?", re.ASCI
 
 
 def query_text(text: str) -> str:
-    """Citing text without its citation markers and line-end hyphens."""
+    """Return citing text without citation markers and line-end hyphens."""
     return remove_markers(join_hyphens(text))
 
 
 def checked_date(text: str) -> str:
-    """The date, if it is one: a year, or a month or day in ISO form."""
+    """Return a valid date: a year, or a month or day in ISO form. Raise for other text."""
     if not _DATE.fullmatch(text.strip()):
         raise CitebedError(f"'{text}' is not a date; write 2019, 2019-07 or 2019-07-31")
     return text.strip()
 
 
 def read_queries(collection: Collection, name: str | pl.DataFrame) -> pl.DataFrame:
-    """A query set of the collection, or the queries of a file (.jsonl, or id, tab, text).
+    """Return a query set of the collection, or the queries of a file (.jsonl, or id, tab, text).
 
-    A table of queries needs ``query_id`` and ``text``; other columns of a set count if they are
-    there.
+    A table of queries needs ``query_id`` and ``text``; the other columns of a query set are
+    optional.
     """
     if isinstance(name, pl.DataFrame):
         return _filled(name)

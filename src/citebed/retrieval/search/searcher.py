@@ -22,7 +22,7 @@ from citebed.retrieval.vectors.vectors import Docs
 
 
 class Hits(NamedTuple):
-    """Documents by number with their scores, best first; of equal ones the later id first."""
+    """Documents by number with their scores, best first; of equal scores the later id first."""
 
     docs: NDArray[np.int64]
     scores: NDArray[np.float64]
@@ -46,7 +46,7 @@ def score_all(view: View, query: TermWeights) -> tuple[Floats, NDArray[np.bool_]
     terms = list(zip(query.ids[order].tolist(), query.weights[order].tolist(), strict=True))
     docs = np.concatenate([_NONE, *(view.term(term).docs for term, _ in terms)])
     gains = [weight * view.impacts(term).astype(np.float64) for term, weight in terms]
-    # It adds one after another, as they come.
+    # ``summed`` adds in the order of its input.
     scores = summed(docs, np.concatenate([_NOUGHT, *gains]), documents)
     has_term = np.zeros(documents, bool)
     has_term[docs] = True
@@ -62,7 +62,7 @@ def score_and_rank(
     allowed: NDArray[np.bool_] | None = None,
     excluded: NDArray[np.int64] = NOTHING.docs,
 ) -> Hits:
-    """The best ``k`` documents; ``query`` has final weights."""
+    """Return the best ``k`` documents; ``query`` has final weights."""
     if not len(query.ids):
         return NOTHING
     scores, eligible = score_all(view, query)
@@ -79,23 +79,23 @@ def score_and_rank(
 
 
 Allowed = NDArray[np.bool_] | None
-"""Which documents may be found; ``None`` for all."""
+"""A mask of the documents that may be found; ``None`` for all."""
 
 _A_CALL = 32
-"""Queries that a thread answers before it takes the next ones."""
+"""Number of queries that a thread takes at a time."""
 _VIEWS = 4
-"""Views without a paper's citing text that are kept: queries of one paper come together."""
+"""Number of cached views without a paper's citing text: queries of one paper come together."""
 _LOG = logging.getLogger("citebed")
 _TOO_LARGE = (
     "note: preloading the index needs %.1f GB of memory, but only %.1f GB are free; "
-    "each query is answered by itself, which takes longer"
+    "citebed searches without preloading, which takes longer"
 )
 
 
 _SHARE = 4
-"""The part of free memory in which terms are remembered where all do not fit."""
+"""If preparing needs too much memory, cached terms take a quarter of the free memory."""
 _WORTH, _BYTES = 5_000_000, 32
-"""Postings of a query from which on it is worth a thread, and bytes that each of them takes."""
+"""Number of postings from which a query gets its own thread, and the bytes of each posting."""
 
 
 class OfWhole(Protocol):
@@ -103,10 +103,10 @@ class OfWhole(Protocol):
 
     @property
     def whole(self) -> Whole:
-        """With all citing text."""
+        """The statistics with all citing text."""
 
     def without(self, paper: str | None) -> Whole | None:
-        """Without the citing text of a paper; ``None`` if it has none."""
+        """Return the statistics without the citing text of a paper; ``None`` if it has none."""
 
 
 class Searcher:
@@ -176,7 +176,7 @@ class Searcher:
         return view
 
     def _view_without(self, paper: str) -> View | None:
-        """The view; ``None`` if the paper has no citing text that counts."""
+        """Return the view; ``None`` if the paper has no citing text that counts."""
         if self._wholes is None:
             view = View(self.index, self.model, self.fields, paper)
             return None if view.is_whole else view
@@ -186,7 +186,7 @@ class Searcher:
     def search(
         self, query: TermWeights, k: int, *, excluded: Docs = _NONE, allowed: Allowed = None
     ) -> Hits:
-        """The best ``k`` documents for one query."""
+        """Return the best ``k`` documents for one query."""
         return self.search_all([query], k, excluded=[excluded], allowed=allowed, threads=1)[0]
 
     def contributions(self, terms: Docs, docs: Docs) -> NDArray[np.float64]:
@@ -213,7 +213,7 @@ class Searcher:
         threads: int = 0,
         paper: str | None = None,
     ) -> list[Hits]:
-        """The best ``k`` documents for each query; ``excluded`` are left out, query by query.
+        """Return the best ``k`` documents for each query, without its ``excluded`` documents.
 
         The citing text of ``paper`` does not count.
         """
@@ -273,7 +273,7 @@ class Searcher:
         block = prepared.block_for(k)
         try:
             workspace = self._workspaces.pop()
-        except IndexError:  # asking first whether there is one would be a race between threads
+        except IndexError:  # a check before it would be a race between threads
             workspace = prepared.workspace()
         out = (
             np.empty((len(queries), k), np.int64),
@@ -301,7 +301,7 @@ class Searcher:
 
 
 def weighted(view: View, counts: dict[int, float]) -> TermWeights:
-    """Counts by term number as a query; terms that no document of the view has are dropped."""
+    """Return counts by term number as a query, without terms that no document of the view has."""
     ids = np.array(sorted(counts), np.int64)
     weights = np.array([counts[number] for number in ids.tolist()], np.float64)
     df, cf = view.frequencies(ids)
@@ -310,7 +310,7 @@ def weighted(view: View, counts: dict[int, float]) -> TermWeights:
 
 
 def usable(query: TermWeights, view: View) -> TermWeights:
-    """The query with its final weights, without terms that weigh nothing."""
+    """Return the query with its final weights, without terms of weight 0."""
     return usable_by(query, view.model, view.stats)
 
 
@@ -323,7 +323,7 @@ def _at_once(queries: Sequence[TermWeights], threads: int) -> int:
 
 
 def usable_by(query: TermWeights, model: Model, stats: Corpus) -> TermWeights:
-    """The same for a model, and a collection in numbers."""
+    """Do the same as `usable`, given a model and the statistics of a collection."""
     final = query.finished(model, stats)
     return final if final.weights.all() else final.chosen(final.weights != 0)
 

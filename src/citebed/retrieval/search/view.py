@@ -60,7 +60,7 @@ _REMEMBERED, _BYTES = 1 << 23, 16
 
 
 class TermPostings(NamedTuple):
-    """The documents of a term, how often each has it, and the term's frequencies over all."""
+    """The documents of a term, its frequency in each of them, and its df and cf."""
 
     docs: NDArray[np.uint32]
     tf: Numbers
@@ -69,7 +69,7 @@ class TermPostings(NamedTuple):
 
 
 class TermCounts(NamedTuple):
-    """Some terms one after another: which, in how many documents, and how often by field."""
+    """Consecutive terms: which they are, their df, and their occurrences by field."""
 
     terms: slice
     df: Numbers
@@ -145,7 +145,7 @@ class View:
 
     @cached_property
     def stats(self) -> Corpus:
-        """The collection in numbers."""
+        """The statistics of the collection."""
         lengths, whole = np.zeros(len(self.index.ids), np.float64), self._whole
         for name, weight in self._weights.items():
             lengths += weight * self.field_lengths[name]
@@ -184,7 +184,7 @@ class View:
         return self.model.document_weight(query.weights) if query.extra is None else query.extra[0]
 
     def term(self, number: int) -> TermPostings:
-        """A term's postings."""
+        """Return a term's postings."""
         found = self._terms.get(number)
         if found is None:
             found = self._read_term(number)
@@ -217,23 +217,23 @@ class View:
         return int(df), {name: int(each.sum()) for name, each in counts.items()}
 
     def _whole_frequencies(self, terms: Any) -> tuple[Any, Any]:
-        """df and cf of some terms in the whole collection."""
+        """Return df and cf of some terms in the whole collection."""
         assert self._whole is not None
         df = self._whole.df[terms]
         if np.min(df, initial=0) < 0:
-            raise ValueError("a term of the whole collection was not asked for")
+            raise ValueError("the frequency of a term in the whole collection is unknown")
         cf = {name: each[terms] for name, each in self._whole.cf.items()}
         return df, weighed(self.fields.weights, cf)
 
     def _frequency(self, number: int) -> tuple[int, float]:
-        """df and cf of a term, which are kept longer than its postings."""
+        """Return df and cf of a term, which are cached longer than its postings."""
         if number not in self._frequencies:
             found = self.term(number)
             self._frequencies[number] = found.df, found.cf
         return self._frequencies[number]
 
     def frequencies(self, terms: NDArray[np.int64]) -> tuple[Numbers, Numbers]:
-        """df and cf of some terms."""
+        """Return df and cf of some terms."""
         if self._whole is not None:
             return self._whole_frequencies(terms)
         if "all_frequencies" in self.__dict__:
@@ -247,7 +247,7 @@ class View:
 
     @cached_property
     def all_frequencies(self) -> tuple[Numbers, Numbers]:
-        """df and cf of all terms; takes a pass over the index."""
+        """The df and cf of all terms; this takes a pass over the index."""
         if self._whole is not None:
             return self._whole_frequencies(slice(None))
         parts = [(part.df, part.cf) for part in self.parts()]
@@ -268,7 +268,7 @@ class View:
         self._terms_of = terms_of
 
     def documents(self, docs: NDArray[np.int64]) -> list[tuple[NDArray[np.int64], Numbers]]:
-        """The terms of some documents with their tf, ids ascending."""
+        """Return the terms of some documents (ascending) with their tf."""
         found = []
         for doc in docs.tolist():
             terms = None if self._terms_of is None else self._terms_of(doc)
@@ -292,15 +292,14 @@ class View:
         return table
 
     def _is_long(self, number: int) -> bool:
-        """Whether a term has so many postings that few of them are better looked at alone."""
+        """Return True if it is faster to look up single documents than to read the whole term."""
         first, last = self.index.offsets[number : number + 2].tolist()
         return number not in self._impacts and last - first > _LONG
 
     def _impacts_on(
         self, number: int, docs: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Which of some documents have a term, by their places, and what it adds to their
-        scores."""
+        """Return which documents have a term, by position, and what it adds to their scores."""
         first, last = self.index.offsets[number : number + 2].tolist()
         has, place = _found(np.asarray(self.index.docs[first:last]), docs)
         tf = self._tf(first + place)
@@ -310,7 +309,7 @@ class View:
         return has, self.model.impacts(every, self.stats).astype(np.float32)
 
     def parts(self) -> Iterator[TermRange]:
-        """All terms, some at a time."""
+        """Yield all terms in consecutive ranges."""
         for docs, tf, counted in self._ranges():
             df, cf = counted.df, weighed(self._weights, counted.cf)
             if self._whole is not None:
@@ -318,7 +317,7 @@ class View:
             yield TermRange(docs, tf, counted.df, df, cf)
 
     def counted(self) -> Iterator[TermCounts]:
-        """The frequencies of all terms in this very index, some terms at a time."""
+        """Yield the frequencies of all terms in this index alone, in consecutive ranges."""
         return (counted for _, _, counted in self._ranges())
 
     def _ranges(self) -> Iterator[tuple[Numbers, Numbers, TermCounts]]:
@@ -349,7 +348,7 @@ class View:
         return self._weighted(self._counts(where), self.index.docs[where])
 
     def _counts(self, where: Selection) -> dict[str, Numbers]:
-        """How often each posting's document has its term, by field."""
+        """Return the frequencies of postings by field."""
         counts: dict[str, Numbers] = {name: self.index.tf[name][where] for name in self._weights}
         if "citing" in counts and self._share is not None:
             counts["citing"] = _less(counts["citing"], self._share, where)
@@ -387,7 +386,7 @@ def _summed(terms: Numbers, counts: Numbers, size: int) -> Numbers:
 def _found(
     among: NDArray[np.uint32], docs: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Which documents are among others, which rise, by their places; and where they are there."""
+    """Return the positions of common documents in ``docs`` and in ``among``, which ascends."""
     place = np.searchsorted(among, docs.astype(among.dtype))
     place[place == len(among)] = 0
     has = np.flatnonzero(among[place] == docs) if len(among) else np.zeros(0, np.int64)

@@ -61,12 +61,12 @@ class ShardTexts:
 
     @cached_property
     def authors(self) -> list[str]:
-        """The authors by the numbers that the index has for them: in the order of their names."""
+        """The names of authors in ascending order, as the index numbers them."""
         names = self._table["authors"].explode().drop_nulls().str.to_lowercase()
         return names.unique().sort().to_list()
 
     def dates(self, docs: Docs) -> list[str]:
-        """When documents appeared; nothing where that is not known."""
+        """Return the dates of documents; "" if unknown."""
         return self._table["date"].gather(docs).fill_null("").to_list()
 
 
@@ -112,7 +112,7 @@ def _postings(index: Index, place: Docs, terms: Sequence[str]) -> Extract:
 
 
 def _spans(sizes: NDArray[np.int64]) -> Iterator[slice]:
-    """Terms one after another, with so many postings together that memory has room for them."""
+    """Yield ranges of terms whose postings fit into memory together."""
     ends = np.cumsum(sizes)
     first = 0
     while first < len(ends):
@@ -150,7 +150,7 @@ def _vectors(index: Index, docs: Docs) -> Extract:
 
 
 def _citing(index: Index, place: Docs) -> Extract:
-    """The sentences that cite the documents, in their order; their words stay where they are."""
+    """Return the sentences that cite the documents, in order, without their words."""
     citing = index.citing
     if citing is None:
         return {}
@@ -169,12 +169,12 @@ def _citing(index: Index, place: Docs) -> Extract:
 
 
 def authors_in(extracts: Iterable[Extract]) -> tuple[str, ...]:
-    """The authors of the documents of extracts, in the order of their names."""
+    """Return the names of the authors in extracts, in ascending order."""
     return tuple(sorted(set(_texts(extracts, "authors"))))
 
 
 def dates_of(extracts: Sequence[Extract]) -> pl.DataFrame:
-    """When the documents of extracts appeared, in the order of an index of them."""
+    """Return the dates of the documents in extracts, in the order of an index of them."""
     ids, dates = (_texts(extracts, name) for name in ("ids", "dates"))
     date = pl.Series(dates, dtype=pl.String).replace("", None)
     return pl.DataFrame({"doc_id": pl.Series(ids, dtype=pl.String), "date": date}).sort("doc_id")
@@ -229,7 +229,7 @@ def _fields(extracts: Sequence[Extract]) -> list[str]:
 
 
 def _filled(extracts: Sequence[Extract], name: str, beside: str) -> NDArray[np.uint32]:
-    """A column of all extracts, as long as another; where a shard has none, of zeros."""
+    """Concatenate a column of all extracts; a missing one is zeros, as long as ``beside``."""
     return np.concatenate(
         [each.get(name, np.zeros(len(each[beside]), np.uint32)) for each in extracts]
     ).astype(np.uint32)
@@ -271,7 +271,7 @@ def _joined_records(extracts: Sequence[Extract], order: Sequence[int]) -> Arrays
 
 
 def _joined_citing(extracts: Sequence[Extract], parts: Sequence[Docs]) -> Arrays:
-    """The citing sentences of all, by document; of each document they are in one shard."""
+    """Join the citing sentences, by document; all sentences of a document are in one shard."""
     having = [
         (each, part) for each, part in zip(extracts, parts, strict=True) if CITING_ARRAYS[0] in each
     ]

@@ -55,8 +55,8 @@ FORWARD: Mapping[str, Any] = {
     "query": pl.Int64, "name": pl.String, "doc_id": pl.String, "value": pl.Float64,
     "least": pl.Float64, "most": pl.Float64,
 }  # fmt: skip
-"""A document that a signal puts forward for a query, with the value that it has for it; and without
-a document, the least and the greatest similarity of all."""
+"""A document that a signal proposes for a query, with its value; or without a document, the lowest
+and the highest similarity of all documents."""
 
 
 def forward(
@@ -88,7 +88,7 @@ def forward(
 
 
 class _List(NamedTuple):
-    """The candidates of one signal for a query, by its place."""
+    """The documents that a signal proposes for a query, given by its position."""
 
     query: int
     name: str
@@ -108,7 +108,7 @@ def _values(
 
 
 def _rows(lists: Sequence[_List], ids: pl.Series) -> pl.DataFrame:
-    """Lists as rows; ids are looked up for all of them at once."""
+    """Return lists as rows; the ids of all are looked up at once."""
     sizes = [len(each.docs) for each in lists]
     places = np.concatenate([np.zeros(0, np.int64), *(each.docs for each in lists)])
     columns = {
@@ -158,8 +158,8 @@ def best_of(rows: pl.DataFrame, depth: int, constants: Constants) -> pl.DataFram
 
 
 class Gathered(NamedTuple):
-    """What was gathered for some queries: ``extracts`` of documents, the ``counts`` of the terms
-    that they were asked for, and the ``ends`` of similarities by query (its place) and signal."""
+    """Data for some queries: ``extracts`` of documents, ``counts`` of the queries' terms, and the
+    ``ends`` (lowest and highest similarity) by query position and signal."""
 
     extracts: Sequence[Extract]
     counts: WholeCounts
@@ -167,7 +167,7 @@ class Gathered(NamedTuple):
 
 
 class SomeRunner(Runner):
-    """A pipeline at work on what was gathered for some queries of a collection in shards."""
+    """Runs a pipeline on the data gathered for some queries of a sharded collection."""
 
     def __init__(
         self,
@@ -183,12 +183,11 @@ class SomeRunner(Runner):
         searcher = Searcher(index, pipeline.model, counts.fields, wholes)
         super().__init__(collection, index, pipeline, options, searcher=searcher)
         self.masks = DocumentMasks(collection, index, dates_of(gathered.extracts))
-        self.masks.present = None  # each shard leaves out what is gone
+        self.masks.present = None  # each shard omits removed documents
         self._ends = gathered.ends
 
     def answers(self, queries: Sequence[Query], depth: int) -> list[Hits]:
-        """The best documents of the whole collection for each of the queries that it was gathered
-        for."""
+        """Return the best documents of the whole collection for the queries with gathered data."""
         bounds, ends = _bounds_by_place(self._ends), dict[str, dict[bytes, Bounds]]()
         for place, vectors in enumerate(self.ranker.signals.embed_in_batches(queries)):
             for kind, rows in vectors.items():
@@ -210,10 +209,10 @@ def _bounds_by_place(ends: pl.DataFrame) -> Mapping[tuple[int, str], Bounds]:
 EXTRACTS: Mapping[str, Any] = {"data": pl.Binary}
 """Extracts of shards, as bytes."""
 AT_ONCE = 4 * BATCH
-"""Queries that are ranked together; models are given as many texts at a time as on one machine."""
+"""Number of queries ranked together; models get as many texts at a time as on one machine."""
 
 _DOCUMENTS = 16_384
-"""Documents of an extract: engines carry rows of some megabytes better than one of hundreds."""
+"""Number of documents in an extract: engines prefer rows of a few MB to rows of hundreds."""
 _TEXTS = 8
 """The number of shards whose authors and dates a process caches."""
 
@@ -228,12 +227,12 @@ class Text(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ForwardShard:
-    """Puts documents of a shard forward for queries."""
+    """Proposes documents of a shard for queries."""
 
     search: SearchShard
     texts: tuple[Text, ...] = field(repr=False)
     is_ready: bool = False
-    """Whether one machine would have made ready for so many queries."""
+    """Whether one machine would have prepared its index for this many queries."""
 
     def __call__(self, shard: Shard) -> pl.DataFrame:
         """Return the candidates of the shard."""
@@ -252,8 +251,8 @@ class ForwardShard:
 
 @dataclass(frozen=True, eq=False)
 class ExtractShard:
-    """Takes out what a shard has of documents: of those with some ``ids`` and of its first, so that
-    there are always some; or of others, those that are cited and by one of the ``authors``."""
+    """Extracts documents of a shard: those with some ``ids``, and its first one so that there is
+    always one; or with ``authors``, the other cited documents by one of these authors."""
 
     ids: pl.Series
     terms: tuple[str, ...]
@@ -277,7 +276,7 @@ def _texts_of(shard: Shard) -> ShardTexts:
 
 
 def _cited_works(shard: Shard, texts: ShardTexts, authors: tuple[str, ...]) -> Docs:
-    """The documents of a shard that are cited and by one of some authors."""
+    """Return the documents of a shard that are cited and by one of some authors."""
     citing, records = shard.index.citing, shard.index.records
     if citing is None or not texts.authors:
         return np.zeros(0, np.int64)
@@ -288,8 +287,8 @@ def _cited_works(shard: Shard, texts: ShardTexts, authors: tuple[str, ...]) -> D
 
 @dataclass(frozen=True)
 class ShardedRanking:
-    """A ranking of the documents of a collection in shards; ``is_ready`` says whether one machine
-    would have made ready for all the queries."""
+    """Ranks the documents of a sharded collection; ``is_ready`` says whether one machine would have
+    prepared its index for all the queries."""
 
     collection: Collection
     seen: SeenWhole
@@ -299,7 +298,7 @@ class ShardedRanking:
     def ranked(
         self, table: pl.DataFrame, queries: Sequence[ShardQuery]
     ) -> tuple[SomeRunner, pl.DataFrame]:
-        """The run of some queries, rows of a table, and who made it."""
+        """Return the run of some queries (rows of a table), and the runner that made it."""
         options, counts = self.seen.options, self.seen.counts
         search = SearchShard(self.seen, tuple(queries), options.depth)
         work = ForwardShard(search, self._texts(table), self.is_ready)

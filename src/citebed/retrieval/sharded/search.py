@@ -1,4 +1,4 @@
-"""Queries searched in a collection in shards, with the scores of one index.
+"""Search a sharded collection, with the scores of one index.
 
 Terms are counted in all shards, weighted once with the statistics of the whole collection, and
 searched for in each shard; the best documents of all shards are merged.
@@ -65,14 +65,14 @@ if TYPE_CHECKING:
 
 
 Ranked = tuple[tuple[str, ...], tuple[float, ...]]
-"""Documents by id, and their scores."""
+"""Ids of documents, and their scores."""
 NOBODY: Ranked = ((), ())
 Sources = tuple[Ranked, Ranked]
 """The relevant and the non-relevant documents of a query."""
 
 
 def ranked(hits: pl.DataFrame) -> dict[int, Ranked]:
-    """The documents that were found, by the number of the query; in the order of a ranking."""
+    """Return hits as ranked documents by query number."""
     parts = hits.partition_by("query", as_dict=True, maintain_order=True)
     return {
         int(number): (tuple(part["doc_id"]), tuple(part["score"]))
@@ -81,7 +81,7 @@ def ranked(hits: pl.DataFrame) -> dict[int, Ranked]:
 
 
 class Judged:
-    """Judgements that feedback is taken from, of documents in shards."""
+    """Judgements for feedback, on documents in shards."""
 
     def __init__(self, collection: Collection, source: str, spread: Spread) -> None:
         self._ids: list[str] = []
@@ -89,14 +89,14 @@ class Judged:
         self.judged: JudgedFeedback = read_judged(collection, self._find, source)
 
     def _find(self, names: Sequence[str]) -> list[int]:
-        """Return the places of documents among those that the shards contain, -1 for others."""
+        """Return the position of each document among all in the shards, -1 if it is in none."""
         work = FindDocuments(tuple(sorted(set(names))))
         self._ids = self._spread.rows(work, FOUND)["doc_id"].sort().to_list()
         place = {name: number for number, name in enumerate(self._ids)}
         return [place.get(name, -1) for name in names]
 
     def of(self, query_id: str) -> Sources:
-        """The judged documents of a query, in the order of their ids."""
+        """Return the judged documents of a query, in the order of their ids."""
         relevant, others = (
             (tuple(self._ids[n] for n in hits.docs.tolist()), tuple(hits.scores.tolist()))
             for hits in self.judged.hits(query_id)
@@ -111,8 +111,8 @@ def better_terms(
     seen: SeenWhole,
     spread: Spread,
 ) -> tuple[list[TermWeights], WholeCounts]:
-    """The better queries of queries (each with whose citing text does not count) and of documents;
-    and the counts in which these are numbered."""
+    """Return queries improved by feedback documents, and the counts that number their terms. Each
+    query comes with the paper whose citing text does not count."""
     wanted = tuple(
         WantedDocuments(2 * at + kind, names, hidden)
         for at, ((_, hidden), both) in enumerate(zip(queries, sources, strict=True))
@@ -131,8 +131,8 @@ def better_terms(
 
 
 def _numbered(counts: WholeCounts, rows: pl.DataFrame) -> tuple[WholeCounts, pl.DataFrame]:
-    """Counts that know the terms of documents too, but only by name; and the rows with the number
-    of each term, in the order of documents and terms."""
+    """Return counts that also number the terms of documents, and the rows with these numbers, in
+    the order of documents and terms."""
     known = pl.concat([counts.table["term"], rows["term"].filter(rows["term"] != "")])
     terms = pl.DataFrame({"term": known.unique().sort()})
     numbers = terms.with_columns(id=pl.int_range(pl.len(), dtype=pl.Int64))
@@ -148,7 +148,7 @@ def _renumbered(terms: TermWeights, before: WholeCounts, now: WholeCounts) -> np
 def _both(
     at: int, both: Sources, parts: Mapping[tuple[int, ...], pl.DataFrame]
 ) -> FeedbackDocuments:
-    """The documents of a query as feedback takes them."""
+    """Return the documents of a query in the form that feedback takes."""
     none = pl.DataFrame(schema={**DOCUMENT_TERMS, "id": pl.Int64})
     relevant, others = (
         _documents(parts.get((2 * at + kind,), none), scores)
@@ -175,13 +175,13 @@ def _documents(rows: pl.DataFrame, scores: Sequence[float]) -> FeedbackDocuments
 
 
 _KEEP_FROM = 5_000_000_000
-"""From this much work on (queries times postings), shards are prepared for it."""
+"""From this much work (queries times postings) on, the frequencies of all terms are stored."""
 _AT_ONCE = 4096
 """Number of queries that are sent to the shards together."""
 
 
 class AskedQuery(NamedTuple):
-    """A query as it was asked: how often it has each term, and what else counts."""
+    """A query as given: the counts of its terms, and what restricts its documents."""
 
     query_id: str
     counts: Counter[str]
@@ -191,7 +191,7 @@ class AskedQuery(NamedTuple):
 
 
 def asked_queries(table: pl.DataFrame, analyser: Analyser, *, as_is: bool) -> list[AskedQuery]:
-    """The queries of a table; their terms are analysed once, here."""
+    """Return the queries of a table; their terms are analysed here, once."""
     keep = bool if as_is else is_telling
 
     def asked(row: dict[str, Any]) -> AskedQuery:
@@ -250,7 +250,7 @@ class ShardedSearch:
     def _judged(
         self, table: pl.DataFrame, pipeline: Pipeline
     ) -> tuple[Judged | None, dict[str, Any], list[str]]:
-        """The judgements that feedback is taken from, if it is; facts of them, and what to say."""
+        """Return the judgements that feedback uses (or ``None``), facts about them, and notes."""
         source = None if pipeline.feedback is None else pipeline.feedback.source
         if source is None:
             return None, {}, []
@@ -261,7 +261,7 @@ class ShardedSearch:
     def _batch(
         self, table: pl.DataFrame, pipeline: Pipeline, options: RunOptions, queries: int
     ) -> _Batch:
-        """Some of so many queries."""
+        """Prepare a batch; ``queries`` is the number of queries in all batches."""
         analyser = analyser_of(self.indexed.analyser)
         asked = asked_queries(table, analyser, as_is=options.as_is)
         ranks = isinstance(pipeline.stage, Ranking)
@@ -276,8 +276,8 @@ class ShardedSearch:
         return _Batch(asked, terms, hidden, seen)
 
     def _all_terms(self, fields: Fields, pipeline: Pipeline, queries: int) -> Path | None:
-        """The collection's folder where the frequencies of all terms are kept beside the indexes:
-        they are made where the model needs them, or so many queries that preparing pays."""
+        """Return the collection's folder if the frequencies of all terms are stored beside the
+        indexes. Store them if the model needs them, or if there are very many queries."""
         folder = self.collection.folder.resolve()
         many = queries * self.indexed.postings >= _KEEP_FROM
         needed = many or pipeline.model.sees_all_terms or pipeline.feedback is not None
@@ -286,7 +286,7 @@ class ShardedSearch:
         return folder if needed or are_kept(folder, self.indexed, fields) else None
 
     def keep_all_terms(self, fields: Fields) -> None:
-        """Keep the frequencies of all terms beside the index of each shard, once."""
+        """Store the frequencies of all terms beside the index of each shard, once."""
         folder = self.collection.folder.resolve()
         fields = fields_in(self.indexed, fields, folder)
         if not are_kept(folder, self.indexed, fields):
@@ -300,8 +300,8 @@ class ShardedSearch:
         more: Iterable[str] = (),
         everything: Path | None = None,
     ) -> WholeCounts:
-        """The terms of queries, and some ``more``, counted in all shards, or looked up where all
-        are kept; fields are those of the index."""
+        """Count the terms of queries, and ``more``, in all shards, or look them up in
+        ``everything``. ``options`` must have the fields of the index."""
         terms = sorted(set(more).union(*(each.counts for each in asked)))
         papers = sorted({each.paper for each in asked if each.paper})
         if "citing" not in options.fields.weights:
@@ -326,7 +326,7 @@ class ShardedSearch:
 
     @property
     def analyser(self) -> str:
-        """How the texts become terms."""
+        """The name of the analyser."""
         return self.indexed.analyser
 
     @property
@@ -336,8 +336,8 @@ class ShardedSearch:
 
 
 def _of_sentences(table: pl.DataFrame, analyser: Analyser) -> set[str]:
-    """Return the terms of the sentences of queries. They can differ from those of the text: the end
-    of a sentence may split a word."""
+    """Return the terms of the sentences of queries. They can differ from the terms of the text: the
+    end of a sentence may split a word."""
     texts = (query_text(text or "") for text in table["text"])
     sentences = (sentence for text in texts for sentence in split_sentences(text))
     return {term for sentence in sentences for term in analyser.terms(sentence)}
@@ -349,7 +349,7 @@ def _check(pipeline: Pipeline, options: RunOptions) -> None:
         whole = pipeline.model.sees_all_terms or pipeline.model.uses_unique
         if pipeline.feedback is not None or whole or "citing" in options.fields.weights:
             raise CitebedError(
-                f"on shards '{pipeline.stage}' ranks what bm25 finds, without feedback and without "
+                f"on shards '{pipeline.stage}' works only with bm25, without feedback and without "
                 f"the field 'citing'. Search with 'bm25+{pipeline.stage}', or index the collection "
                 "without --on and search there."
             )
@@ -364,8 +364,8 @@ def _check(pipeline: Pipeline, options: RunOptions) -> None:
 
 @dataclass(frozen=True)
 class _Batch:
-    """Queries that go to the shards together: their terms as they are counted in the whole
-    collection, and whose citing text does not count for each."""
+    """A batch of queries for the shards: their terms with the counts of the whole collection, and
+    the paper whose citing text does not count (``hidden``)."""
 
     asked: Sequence[AskedQuery]
     terms: Sequence[TermWeights]
@@ -374,7 +374,7 @@ class _Batch:
 
     @property
     def without_words(self) -> list[str]:
-        """The queries that have no word of the index."""
+        """The ids of queries without a word of the index."""
         both = zip(self.asked, self.terms, strict=True)
         return [asked.query_id for asked, terms in both if not len(terms.ids)]
 
@@ -386,17 +386,17 @@ class _Batch:
         return as_run(self.asked, batch.hits(spread, self.seen.options.depth))
 
     def hits(self, spread: Spread, depth: int) -> pl.DataFrame:
-        """The best documents of all shards for each query."""
+        """Return the best documents of all shards for each query."""
         queries = tuple(query for query in self.queries() if len(query.terms))
         return spread.best(SearchShard(self.seen, queries, depth), HITS, depth)
 
     def queries(self) -> list[ShardQuery]:
-        """The queries with their final weights."""
+        """Return the queries with their final weights."""
         every = zip(self.asked, self.terms, self.hidden, strict=True)
         return [shard_query(at, *each, self.seen) for at, each in enumerate(every)]
 
     def _better(self, feedback: Feedback, spread: Spread, judged: Judged | None) -> _Batch:
-        """The queries with the terms of feedback."""
+        """Return the batch with the terms of feedback."""
         if judged is None:
             found = ranked(best(self.hits(spread, feedback.docs or 0), feedback.docs or 0))
             sources = [(found.get(at, NOBODY), NOBODY) for at in range(len(self.asked))]
@@ -410,7 +410,7 @@ class _Batch:
 def shard_query(
     number: int, asked: AskedQuery, terms: TermWeights, hidden: str | None, seen: SeenWhole
 ) -> ShardQuery:
-    """A query with its final weights, made once for all shards."""
+    """Return a query with its final weights, computed once for all shards."""
     model, corpus = seen.pipeline.model, seen.counts.corpus(hidden)
     final = usable_by(terms, model, corpus)
     constant = model.constant(final.weights, final.df, final.cf, corpus)

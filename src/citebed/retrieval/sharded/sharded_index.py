@@ -1,7 +1,7 @@
 """The indexes of a collection in shards, and ``index/shards.json``, which describes them all.
 
-That file is written last and whole. citebed refuses an index of a shard that it does not describe:
-scores of two states of a collection cannot be compared.
+citebed writes this file last, in one step. It refuses an index of a shard that the file does not
+describe, because scores of two states of a collection cannot be compared.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from citebed.wording import printable
 
 FORMAT = 1
 _OPEN = 64
-"""Indexes of shards that a process keeps open."""
+"""Number of shard indexes that a process keeps open."""
 
 
 class ShardEntry(NamedTuple):
@@ -76,7 +76,7 @@ class IndexedShards:
 
 @dataclass(frozen=True)
 class Shard:
-    """A shard that is open: it is a collection, and has an index."""
+    """An open shard: its collection and its index."""
 
     collection: Collection
     index: Index
@@ -102,7 +102,7 @@ def write_indexed(collection: Collection, indexed: IndexedShards) -> None:
 
 
 def read_indexed(collection: str | Path | Collection) -> IndexedShards:
-    """Read the description of the shards' indexes. Raise if the shards are others."""
+    """Read the description of the shards' indexes. Raise if the shards have changed."""
     opened = open_collection(collection)
     path, name = opened.folder / FOLDER / layout.SHARDS_DESCRIPTION, printable(opened.folder)
     if not opened.shards:
@@ -116,8 +116,8 @@ def read_indexed(collection: str | Path | Collection) -> IndexedShards:
     names = [shard.name for shard in opened.shards]
     if [entry.name for entry in indexed.shards] != names:
         raise CollectionError(
-            f"{name} has {len(names)} shards, and others than were indexed "
-            f"({len(indexed.shards)}). {mending(opened.folder)}"
+            f"the {len(names)} shards of {name} are not the {len(indexed.shards)} that were "
+            f"indexed. {mending(opened.folder)}"
         )
     return indexed
 
@@ -191,7 +191,7 @@ def _opened(folder: Path, entry: ShardEntry, _written: tuple[int, int]) -> Shard
     except CitebedError as error:
         raise _unusable(folder, entry, str(error)) from None
     if fingerprint_of(shard.index.description) != entry.fingerprint:
-        raise _unusable(folder, entry, "its index is not the one that was made with the others")
+        raise _unusable(folder, entry, "its index was not made together with the others")
     return shard
 
 
@@ -242,8 +242,7 @@ BUILT: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class ShardOptions:
-    """How the shards are indexed; ``static`` names the model of word vectors, as the command line
-    does."""
+    """Options of indexing; ``static`` names word vectors as on the command line."""
 
     analyser: str = AUTO
     citing: tuple[Path, ...] = ()
@@ -259,7 +258,7 @@ class IndexShard:
     options: ShardOptions
 
     def __call__(self, folder: Path) -> pl.DataFrame:
-        """Index it, or bring its index up to date."""
+        """Index the shard, or update its index."""
         if not folder.is_dir():
             raise CollectionError(
                 f"the shard {folder.name} is not where workers look for it ({printable(folder)}): "
@@ -312,8 +311,8 @@ def _indexed(collection: Collection, analyser: str, rows: pl.DataFrame) -> Index
     names = [shard.name for shard in collection.shards]
     if rows["shard"].to_list() != names:
         raise CollectionError(
-            f"of {len(names)} shards of {printable(collection.folder)} {rows.height} were indexed; "
-            "run the same command again"
+            f"only {rows.height} of {len(names)} shards of {printable(collection.folder)} were "
+            "indexed. Run the same command again."
         )
     if rows["vectors"].n_unique() > 1:
         raise CollectionError(
@@ -350,8 +349,8 @@ def _fitted(collection: Collection, indexed: IndexedShards, anew: bool) -> Index
 
 def _report(rows: pl.DataFrame, analyser: str, citing: Sequence[Path]) -> IndexReport:
     added: dict[str, Any] = {name: int(rows[name].sum()) for name in _ADDED}
-    # To a shard, what cites the documents of another is elsewhere; one that is unchanged has not
-    # looked.
+    # A shard counts contexts that cite documents of other shards as contexts of other works; an
+    # unchanged shard counts none.
     looked = bool(citing) and not rows["unchanged"].sum()
     others = (rows.height - 1) * sum(read_contexts(path).height for path in citing) if looked else 0
     added["contexts_elsewhere"] = added["contexts_elsewhere"] - others if looked else 0

@@ -35,10 +35,10 @@ NUMBERS = ("filled", "told", "df", *FIELDS)
 COUNTS: Mapping[str, Any] = {
     "paper": pl.String, "term": pl.String, **dict.fromkeys(NUMBERS, pl.Int64),
 }  # fmt: skip
-"""A row a term: in how many documents it is (``df``), and how often by field. The row without a
-term has the documents that have any text in the fields (``filled``), and the tokens by field. Rows
-of a ``paper`` are what changes where its citing text does not count. A shard that knows what all
-have of a term says so (``told`` is 1), and so does every other that has the term."""
+"""One row per term: the number of documents with it (``df``), and its occurrences by field. The row
+without a term has the documents with any text in the fields (``filled``), and the tokens by field.
+Rows with a ``paper`` are changes without its citing text. ``told`` is 1 if a shard reports the
+frequencies of the whole collection; then all shards with the term do."""
 _NO_DOCUMENTS: Any = np.zeros(0)
 
 
@@ -53,7 +53,7 @@ class CountTerms:
     """Reads the stored frequencies of all terms in the whole collection, if there are any."""
 
     def __call__(self, shard: Shard) -> pl.DataFrame:
-        """The counts of a shard."""
+        """Count the terms in a shard."""
         index, view = shard.index, view_of(shard.index, self.fields)
         rows = [_row("", "", view.tokens, filled=view.stats.filled)]
         kept = None if self.kept is None else self.kept(shard)
@@ -82,7 +82,7 @@ def _row(paper: str, term: str, by_field: Mapping[str, int], **numbers: int) -> 
 
 
 def _less(index: Index, view: View, fields: Fields, paper: str) -> Iterator[dict[str, Any]]:
-    """Yield rows of what changes without the citing text of a paper."""
+    """Yield the changes without the citing text of a paper."""
     rest = view_of(index, fields, paper)
     share = None if rest.is_whole else index.share(paper)
     if share is None:
@@ -106,9 +106,7 @@ class Less(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class WholeCounts:
-    """Counts of the requested terms in the whole collection. The order of the terms numbers
-    them.
-    """
+    """Counts of the requested terms, numbered in their order, in the whole collection."""
 
     documents: int
     tokens: Mapping[str, int]
@@ -123,7 +121,7 @@ class WholeCounts:
         return {term: number for number, term in enumerate(self.table["term"])}
 
     def corpus(self, paper: str | None = None) -> Corpus:
-        """The collection in numbers, but for its documents."""
+        """Return the statistics of the collection, but not of single documents."""
         whole, less = self.tokens, self.papers.get(paper or "")
         if less is not None:
             whole = {**whole, "citing": whole["citing"] + less.tokens}
@@ -134,7 +132,7 @@ class WholeCounts:
         )  # fmt: skip
 
     def weighted(self, counts: Mapping[str, float], paper: str | None = None) -> TermWeights:
-        """Counts by term as a query; terms that no document has are dropped."""
+        """Return counts by term as a query, without terms that no document has."""
         ids = np.array(
             sorted(self.numbers[term] for term in counts.keys() & self.numbers), np.int64
         )
@@ -146,7 +144,7 @@ class WholeCounts:
         return TermWeights(ids, weights[there], df[ids], cf[ids])
 
     def frequencies(self, paper: str | None = None) -> tuple[NDArray[np.int64], Any]:
-        """df and cf of all terms; without the citing text of a paper."""
+        """Return df and cf of all terms, without the citing text of ``paper`` if given."""
         df, cf = self._counts
         less = self.papers.get(paper or "")
         if less is not None:
@@ -164,7 +162,7 @@ class WholeCounts:
 def _found(
     terms: pl.DataFrame, numbers: Mapping[str, int]
 ) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
-    """The numbers of those terms that have one, and the changes of these."""
+    """Return the numbers of known terms, and the changes of these terms."""
     at = np.array([numbers.get(term, -1) for term in terms["term"]], np.int64)
     there = at >= 0
     return at[there], {name: terms[name].to_numpy()[there] for name in ("df", "citing")}
@@ -180,7 +178,7 @@ def changed(
 
 
 def whole_counts(indexed: IndexedShards, fields: Fields, sums: pl.DataFrame) -> WholeCounts:
-    """The whole collection, of the sums of what its shards counted."""
+    """Return the counts of the whole collection, given the sums over its shards."""
     told = {row["paper"]: row for row in sums.filter(pl.col("term") == "").iter_rows(named=True)}
     counted = sums.filter(pl.col("term") != "").sort("term")
     # Stored frequencies, which each shard reported, were summed too.
@@ -197,10 +195,10 @@ def whole_counts(indexed: IndexedShards, fields: Fields, sums: pl.DataFrame) -> 
 
 
 class Wholes:
-    """The whole collection as a shard's index sees it, of terms by the index's numbers.
+    """The statistics of the whole collection, with the term numbers of a shard's index.
 
-    ``everything`` has the frequencies of all terms, df first and then how often each field has
-    them; without it those that were counted are known.
+    ``everything`` has the frequencies of all terms: df, then the occurrences by field. Without it
+    only counted terms are known.
     """
 
     def __init__(
@@ -216,7 +214,7 @@ class Wholes:
 
     @cached_property
     def whole(self) -> Whole:
-        """With all citing text."""
+        """The statistics with all citing text."""
         counts, there = self.counts, self.number_of_term >= 0
         if self._everything is not None:
             df, *by_field = self._everything
@@ -231,7 +229,7 @@ class Wholes:
         return Whole(counts.documents, counts.filled, counts.tokens, df, cf)
 
     def without(self, paper: str | None) -> Whole | None:
-        """Without the citing text of a paper; ``None`` if it has none, or none is named."""
+        """Return the statistics without the citing text of a paper; ``None`` if there is none."""
         less = self.counts.papers.get(paper or "")
         if less is None:
             return None
@@ -259,16 +257,16 @@ class CountAll:
 
     @property
     def schema(self) -> Mapping[str, Any]:
-        """The columns of its rows."""
+        """The columns of a row."""
         return {"shard": pl.String, "term": pl.String, **dict.fromkeys(self.numbers, pl.Int64)}
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """The columns that are added up: df, and how often each field has a term."""
+        """The columns to add up: df, and the occurrences by field."""
         return ("df", *self.fields.weights)
 
     def __call__(self, shard: Shard) -> pl.DataFrame:
-        """The counts of a shard."""
+        """Count the terms of a shard."""
         index, size = shard.index, len(shard.index.terms)
         counts = {name: np.zeros(size, np.int64) for name in self.numbers}
         for part in view_of(index, self.fields).counted():
@@ -281,7 +279,7 @@ class CountAll:
 
 @dataclass(frozen=True)
 class KeepAll:
-    """Writes what all shards together have of the terms of one beside its index."""
+    """Stores the frequencies of a shard's terms in the whole collection, beside its index."""
 
     folder: Path
     indexed: IndexedShards
@@ -306,14 +304,14 @@ KEPT: Mapping[str, Any] = {"shard": pl.String, "terms": pl.Int64}
 
 @dataclass(frozen=True)
 class KeptTerms:
-    """Reads what is kept of a shard's terms."""
+    """Reads the stored frequencies of a shard's terms."""
 
     folder: Path
     indexed: IndexedShards
     fields: Fields
 
     def __call__(self, shard: Shard) -> Frequencies:
-        """df of the shard's terms in the whole collection, then how often each field has them."""
+        """Return df of the shard's terms in the whole collection, then occurrences by field."""
         name = shard.index.folder.parent.name
         path = path_of(self.folder, name, self.indexed, self.fields)
         return kept_frequencies(path, shard.index, self.fields)
@@ -337,7 +335,7 @@ def are_kept(folder: Path, indexed: IndexedShards, fields: Fields) -> bool:
 
 
 def kept_frequencies(path: Path, index: Index, fields: Fields) -> Frequencies:
-    """df of an index's terms in the whole collection, then how often each field has them: a row
+    """Return df of an index's terms in the whole collection, then the occurrences by field: one row
     each."""
     shape = (1 + len(fields.weights), len(index.terms))
     try:

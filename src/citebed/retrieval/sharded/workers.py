@@ -28,36 +28,36 @@ from citebed.retrieval.sharded.term_counts import (
 )
 
 HITS: Mapping[str, Any] = {"query": pl.Int64, "doc_id": pl.String, "score": pl.Float64}
-"""The best documents of a shard for queries by number."""
+"""The best documents of a shard for queries, given by number."""
 DOCUMENT_TERMS: Mapping[str, Any] = {
     "of": pl.Int64, "place": pl.Int64, "term": pl.String, "tf": pl.Float64, "df": pl.Int64,
     "cf": pl.Float64, "length": pl.Float64, "x": pl.Float64,
 }  # fmt: skip
-"""The terms of documents that are asked for together (``of``), each at its place; the row without a
-term has a document's length and its number x_d."""
+"""The terms of documents that are requested together (``of``), by the document's ``place``; the row
+without a term has a document's length and its number x_d."""
 FOUND: Mapping[str, Any] = {"doc_id": pl.String}
 
 
 @dataclass(frozen=True, eq=False)
 class SeenWhole:
-    """How a shard is seen: through a pipeline's model, with the numbers of the whole collection."""
+    """Applies a pipeline to a shard, with the statistics of the whole collection."""
 
     pipeline: Pipeline
     options: RunOptions
     indexed: IndexedShards
     counts: WholeCounts
     everything: Path | None = None
-    """The collection's folder, where the frequencies of all terms are kept beside the indexes."""
+    """The collection's folder if the frequencies of all terms are stored beside the indexes."""
 
     def runner(self, shard: Shard, queries: int) -> tuple[Runner, Wholes]:
-        """A runner of the shard, made ready for so many queries where that pays."""
+        """Return a runner of the shard, prepared if that pays for this many queries."""
         wholes = Wholes(self.counts, shard.index, self._all_of(shard))
         searcher = Searcher(shard.index, self.pipeline.model, self.counts.fields, wholes)
         runner = Runner(
             shard.collection, shard.index, self.pipeline, self.options, searcher=searcher
         )
-        # As one machine would be for all documents: what a query costs beside its postings it costs
-        # in every shard.
+        # Decide as for all documents: the work of a query, apart from its postings, is the same in
+        # each shard.
         if self.everything is not None and is_worth_preparing(queries, self.indexed.postings):
             runner.searcher.prepare()
         return runner, wholes
@@ -69,9 +69,8 @@ class SeenWhole:
 
 
 class ShardQuery(NamedTuple):
-    """A query on its way to shards: terms by their numbers in the counts, with final weights; what
-    it adds beside them; what must not be found, as of when, and whose citing text does not count.
-    """
+    """A query for shards: terms by their numbers in the counts, with final weights; ``extra`` is
+    its document weight and constant. The citing text of ``hidden`` does not count."""
 
     number: int
     terms: Docs
@@ -91,7 +90,7 @@ class SearchShard:
     depth: int
 
     def __call__(self, shard: Shard) -> pl.DataFrame:
-        """The best documents of each query."""
+        """Return the best documents of each query."""
         runner, queries = self.asked_of(shard)
         found = runner.search(queries, self.depth)
         sizes = [len(hits.docs) for hits in found]
@@ -104,7 +103,7 @@ class SearchShard:
         return pl.DataFrame(columns, schema=HITS)
 
     def asked_of(self, shard: Shard) -> tuple[Runner, list[Query]]:
-        """The pipeline at work on a shard, and the queries as the shard understands them."""
+        """Return a runner of the shard, and the queries with the term numbers of the shard."""
         runner, wholes = self.seen.runner(shard, len(self.queries))
         return runner, [self._query(each, wholes, runner) for each in self.queries]
 
@@ -125,8 +124,7 @@ def _numbers(index: Index, names: Iterable[str]) -> Docs:
 
 
 class WantedDocuments(NamedTuple):
-    """Documents by id whose terms are asked for, in their order; and whose citing text does not
-    count."""
+    """Ids of documents whose terms are requested. The citing text of ``hidden`` does not count."""
 
     of: int
     names: tuple[str, ...]
@@ -141,7 +139,7 @@ class DocumentTerms:
     wanted: tuple[WantedDocuments, ...] = field(repr=False)
 
     def __call__(self, shard: Shard) -> pl.DataFrame:
-        """The terms of the documents."""
+        """Return the terms of the documents."""
         runner, _ = self.seen.runner(shard, len(self.wanted))
         parts = (part for each in self.wanted for part in self._terms(each, runner))
         return pl.concat([pl.DataFrame(schema=DOCUMENT_TERMS), *parts])
@@ -162,7 +160,7 @@ class DocumentTerms:
 
 
 def _filled(table: pl.DataFrame) -> pl.DataFrame:
-    """A table of documents' terms with all its columns."""
+    """Return a table of documents' terms with all its columns."""
     return table.select(
         (pl.col(name) if name in table.columns else pl.lit(None)).cast(kind).alias(name)
         for name, kind in DOCUMENT_TERMS.items()
@@ -171,12 +169,12 @@ def _filled(table: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class FindDocuments:
-    """Tells which documents, by id, a shard has."""
+    """Finds which documents, given by id, a shard has."""
 
     names: tuple[str, ...]
 
     def __call__(self, shard: Shard) -> pl.DataFrame:
-        """Their ids."""
+        """Return their ids."""
         found = [name for name in self.names if shard.index.ids.find(name) >= 0]
         return pl.DataFrame({"doc_id": found}, schema=FOUND)
 
@@ -193,20 +191,19 @@ Work = Callable[[Shard], pl.DataFrame]
 
 
 class Spread(Protocol):
-    """The shards of a collection, wherever they are worked on."""
+    """The shards of a collection, here or on an engine."""
 
     def rows(self, work: Work, schema: Schema) -> pl.DataFrame:
         """Return the rows of all shards."""
 
     def sums(self, work: Work, schema: Schema, keys: Sequence[str]) -> pl.DataFrame:
-        """The same with all numbers of the same keys added up."""
+        """Return the rows of all shards; the numbers of rows with equal keys are added up."""
 
     def best(self, work: Work, schema: Schema, depth: int) -> pl.DataFrame:
         """Return the best documents of each query from all shards."""
 
     def handed_back(self, count: CountAll, keep: KeepAll) -> None:
-        """The terms of all shards counted, and the sums handed back to each shard, for its own
-        terms."""
+        """Count the terms of all shards, and give each shard the sums of its own terms."""
 
 
 @dataclass(frozen=True)
@@ -222,20 +219,20 @@ class Here:
         return pl.concat([pl.DataFrame(schema=schema), *map(work, shards)])
 
     def sums(self, work: Work, schema: Schema, keys: Sequence[str]) -> pl.DataFrame:
-        """The same with all numbers of the same keys added up."""
+        """Return the rows of all shards; the numbers of rows with equal keys are added up."""
         return self.rows(work, schema).group_by(keys).sum()
 
     def best(self, work: Work, schema: Schema, depth: int) -> pl.DataFrame:
-        """The best documents of each query."""
+        """Return the best documents of each query."""
         return best(self.rows(work, schema), depth)
 
     def handed_back(self, count: CountAll, keep: KeepAll) -> None:
-        """The terms of all shards counted, and the sums handed back to each shard."""
+        """Count the terms of all shards, and give each shard the sums of its own terms."""
         added = summed(self.rows(count, count.schema), count.numbers)
         for table in added.partition_by("shard"):
             keep(table)
 
 
 def summed(table: pl.DataFrame, numbers: Sequence[str]) -> pl.DataFrame:
-    """The rows of shards' terms, with the sums of all shards for their numbers."""
+    """Replace the numbers of each term by their sums over all shards."""
     return table.with_columns(pl.col(list(numbers)).sum().over("term"))

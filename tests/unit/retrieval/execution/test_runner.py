@@ -198,7 +198,7 @@ def test_feedback_from_judged_documents_finds_more(tmp_path: Path, pipeline: str
     assert average_precision(found(after), relevant) == pytest.approx(1.0)
     assert after.facts["feedback_from_evaluation_judgements"] == ["own"]
     assert after.facts["feedback_from"]["file"] == "own.qrels"
-    assert any("evaluates with" in note for note in after.notes)
+    assert any("uses judgements of" in note for note in after.notes)
     assert not before.facts
 
 

@@ -348,5 +348,5 @@ def test_an_index_that_memory_does_not_hold_is_searched_as_it_is(
         both = Both(index, "bm25")
         assert both.is_bounded is is_ready
         both.assert_same([both.query({0: 1.0, 1: 2.0, 2: 1.0})], 10)
-    assert "each query is answered by itself" in caplog.text
+    assert "citebed searches without preloading" in caplog.text
     assert free_memory() > 0
