@@ -89,7 +89,7 @@ def test_a_form_of_another_campaign_is_refused_and_kept(asked: Campaign, tmp_pat
     sheet = _sheet(asked)._replace(code="2345-6789-ABCD-EFGH")
     done = _returned(asked, tmp_path / "a.txt", _filled(sheet, "Whose?", {1: "4"}))
     assert done.outcome == "refused"
-    assert "another campaign" in done.unread[0].what
+    assert "does not belong to this campaign" in done.unread[0].what
     with asked.reading() as tx:
         assert tx.scalar(select(func.count()).select_from(returns_table)) == 1
     assert _number(asked) == 0
