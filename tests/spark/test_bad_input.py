@@ -40,7 +40,7 @@ def told(folder: Path, on: str, *conf: str) -> str:
 def test_java_is_not_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    assert "needs Java 17, and there is no java in PATH. Install it" in told(tmp_path, "local[1]")
+    assert "needs Java 17, but java was not found in PATH. Install it" in told(tmp_path, "local[1]")
 
 
 def test_java_is_not_where_it_should_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +71,7 @@ def test_another_spark_is_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("on", ["spark://127.0.0.1:1", "sc://127.0.0.1:1", "k8s://127.0.0.1:1"])
 def test_nobody_is_there(tmp_path: Path, on: str) -> None:
-    assert "nobody answers at" in told(tmp_path, on)
+    assert "no answer from" in told(tmp_path, on)
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def silent() -> Iterator[str]:
 
 
 def test_who_is_there_is_no_master(tmp_path: Path, silent: str) -> None:
-    assert "no master of Spark's takes work" in told(tmp_path, f"spark://{silent}")
+    assert "no Spark master accepts work" in told(tmp_path, f"spark://{silent}")
 
 
 @pytest.mark.parametrize(

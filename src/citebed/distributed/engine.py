@@ -66,9 +66,9 @@ class Engine(sessions.Engine):
         return import_on(self, folder, several, options, progress)
 
     def stats(self, collection: str | Path | Collection) -> CollectionStats:
-        """Count what is in a collection, its documents shard by shard on the workers.
+        """Count the contents of a collection, its documents shard by shard on the workers.
 
-        The result is that of `Collection.stats`.
+        The result is the same as that of `Collection.stats`.
         """
         opened = collection if isinstance(collection, Collection) else open_collection(collection)
         return collection_stats(opened, count_shards(self, opened))
@@ -115,9 +115,9 @@ class Engine(sessions.Engine):
         advance: Callable[[int], None] = lambda _: None,
         part: int = 0,
     ) -> FilterReport:
-        """Filter a stream that the workers see, and write a filter run: the very bytes that
-        `run_filter` writes, whose arguments these are; ``part`` is how many bytes of the stream
-        are a part, about, where that is not left to its size."""
+        """Filter a stream that the workers see, and write a filter run with the same bytes as
+        `run_filter`. ``part`` is the approximate number of bytes in a part; by default the size of
+        the stream decides."""
         return filter_on(self, task, Path(output), options, advance, part)
 
 

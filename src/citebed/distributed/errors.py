@@ -28,24 +28,24 @@ _TROUBLES = (
      "the engine's workers have no {0} in the Python that they run: install citebed there with "
      f"what it needs, or name a Python that has it ({_PYTHON})"),
     (r"PYTHON_VERSION_MISMATCH\D+?(\d+\.\d+)\D+?(\d+\.\d+)",
-     "the engine's workers run Python {0}, and this is Python {1}; they must be the same: name one "
-     f"for the workers ({_PYTHON}), or run citebed with theirs"),
+     "the engine's workers run Python {0}, and this is Python {1}; both must be the same: choose "
+     f"one for the workers ({_PYTHON}), or run citebed with theirs"),
     (r'Cannot run program "([^"]+)"',
-     "the engine's workers find no {0}: name the Python that they have "
+     "the engine's workers find no {0}: name a Python that they have "
      f"({_PYTHON})"),
     (r"PATH_NOT_FOUND\] Path does not exist: (\S+?)\.(?:\s|$)",
-     "{0}: the engine finds no such file. Give paths of the engine's machines"),
+     "{0}: the engine finds no such file. Give paths that its machines see"),
     (r"The length of (\S+) is \d+, which exceeds the max length allowed",
-     "{0} is more than the engine hands over whole (2 GB): cut it into parts (split -C 1G), or put "
+     "{0} is larger than the engine can pass to a worker (2 GB): split it (split -C 1G), or put "
      "it on a disk that all workers see"),
     (r"UnsupportedClassVersionError|Java (?:version|8|11)\b.{0,80}not supported",
      "Spark 4 needs Java 17 or later, and the Java here is older (JAVA_HOME, or java in PATH)"),
     (r"unsupported PySpark version: (\S+)",
-     "Sail does not know PySpark {0} yet: install the one before it, or work on a Spark"),
+     "Sail does not support PySpark {0} yet: install the version before it, or use Spark itself"),
     (r"All masters are unresponsive",
-     "no master of Spark's takes work at this address. Is it one of the same version of Spark?"),
+     "no Spark master accepts work at this address. Does it have the same version of Spark?"),
     (r"OutOfMemoryError|exit(?:ed with)? code 137",
-     "a worker of the engine's had too little memory: give each more "
+     "a worker of the engine had too little memory: give each worker more "
      "(--spark-conf spark.executor.memory=8g, on local[N] spark.driver.memory)"),
 )  # fmt: skip
 

@@ -54,8 +54,7 @@ _OF_DOCUMENTS = ("rank", "relevance", "tie_first", "tie_size")
 
 
 class Broadcast:
-    """Judgements, and what else there is, as they travel to each task. The same are known again
-    without being unpacked."""
+    """Judgements and other data for each task. A worker unpacks equal broadcasts only once."""
 
     def __init__(self, qrels: SortedQrels, *more: Any) -> None:
         import pyarrow as pa
@@ -78,7 +77,7 @@ class Broadcast:
 
 @lru_cache(2)
 def unpack_broadcast(what: Broadcast) -> Any:
-    """The same, with documents' ids as this machine hashes them: once in each worker."""
+    """Unpack a broadcast, and hash its document ids as on this machine; once per worker."""
     import pyarrow as pa
 
     table = unpack_table(what.rows)
@@ -90,7 +89,8 @@ def unpack_broadcast(what: Broadcast) -> Any:
 def places(
     queries: Ints, retrieved: Ints, found: Rankings, more: Mapping[str, Any] | None = None
 ) -> pl.DataFrame:
-    """A row a query with its number of documents (and ``more``), and a row a judged document."""
+    """Return a row per query with its number of documents (and ``more``), and one per judged
+    document."""
     own = {column: getattr(found, column) for column in _OF_DOCUMENTS}
     of_queries = pl.DataFrame({NUMBER: queries, "retrieved": retrieved, **(more or {})})
     return pl.concat([of_queries, pl.DataFrame({NUMBER: found.query, **own})], how="diagonal")
@@ -117,7 +117,7 @@ def rankings_of(qrels: SortedQrels, table: pl.DataFrame) -> Rankings:
 
 _NARROW = "in_32_bits"
 _PLACES: Schema = {"query_id": pl.String, **COLUMNS, _NARROW: pl.Int64}
-"""``in_32_bits`` is 1 in rows of a ranking by scores of 32 bits, where these make another."""
+"""``in_32_bits`` is 1 in the ranking by 32-bit scores, which is included if it differs."""
 
 
 def evaluate_on(
@@ -127,10 +127,10 @@ def evaluate_on(
     measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
     settings: Settings = TREC_EVAL,
 ) -> Evaluation:
-    """Score runs that the engine reads: TREC's or KBA's text, or Parquet, files or folders of them.
+    """Score runs that the engine reads: TREC or KBA text or Parquet, in files or folders.
 
-    The judgements are read here and travel to the workers; of a run only the places of judged
-    documents come back, so that the memory of this machine does not grow with it.
+    This machine reads the judgements and sends them to the workers. Only the ranks of judged
+    documents come back, so the memory of this machine does not grow with the run.
     """
     judged, chosen = as_qrels(qrels), tuple(parse_measures(measures))
     paths = list(map(str, runs))

@@ -38,8 +38,8 @@ def check_reachable(address: str, port: int, who: str) -> None:
         socket.create_connection(place, SECONDS).close()
     except (OSError, ValueError) as error:
         raise CitebedError(
-            f"nobody answers at {address} ({getattr(error, 'strerror', None) or error}). Is {who} "
-            "running, and is this its address?"
+            f"no answer from {address} ({getattr(error, 'strerror', None) or error}). Is {who} "
+            "running at this address?"
         ) from error
 
 
@@ -65,7 +65,7 @@ def open_master_session(master: str, settings: Mapping[str, str]) -> Iterator[Sp
     _check_java()
     _check_home()
     _check_reached(master)
-    if master.startswith("local"):  # the workers are on this machine, and so is their Python
+    if master.startswith("local"):  # workers on this machine use its Python
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     with tempfile.TemporaryFile("w+", errors="replace") as log:
         session = _started(master, settings, log)
@@ -77,7 +77,7 @@ def open_master_session(master: str, settings: Mapping[str, str]) -> Iterator[Sp
             log.seek(0)
             raise CitebedError(translate_error(error, log.read())) from error
         finally:
-            with suppress(Exception):  # it may be gone
+            with suppress(Exception):  # the session may be gone
                 session.stop()
 
 
@@ -103,9 +103,8 @@ def _started(master: str, settings: Mapping[str, str], log: IO[str]) -> SparkSes
 
 
 def _set_up_workers(session: SparkSession) -> None:
-    """Let workers run the Python that is set: pyspark knows the environment's only, and leaves
-    settings to who submits a program. A worker has the cores of one task, and polars would take all
-    of the machine."""
+    """Let workers run the configured Python: pyspark only reads the environment. A worker has the
+    cores of one task, but polars would use all cores of the machine."""
     context = session.sparkContext
     settings = context.getConf()
     context.pythonExec = settings.get("spark.pyspark.python") or context.pythonExec
@@ -126,7 +125,7 @@ def _check_java() -> None:
     if found is None:
         place = f"in JAVA_HOME ({home})" if home else "in PATH"
         raise CitebedError(
-            f"a master of Spark's needs Java 17, and there is no java {place}. Install it "
+            f"a Spark master needs Java 17, but java was not found {place}. Install it "
             "(openjdk-17-jre-headless), or work without Java: --on local, or --on sc://host:15002."
         )
 
@@ -142,7 +141,7 @@ def _check_home() -> None:
         if version.split(".")[:2] != pyspark.__version__.split(".")[:2]:
             raise CitebedError(
                 f"SPARK_HOME ({home}) is Spark {version}, and pyspark here is "
-                f"{pyspark.__version__}; they must be the same: unset SPARK_HOME, or install "
+                f"{pyspark.__version__}; both must be the same: unset SPARK_HOME, or install "
                 f"pyspark=={version} if that is Spark 4."
             )
 
@@ -216,7 +215,7 @@ def _end_java() -> None:
 
 
 def _forget_java() -> None:
-    """Do not use a Java again that failed to start properly."""
+    """Discard a Java process that failed to start properly."""
     _end_java()
     context = _context()
     context._gateway = context._jvm = None
@@ -230,7 +229,7 @@ def _context() -> Any:
 
 @contextmanager
 def _printing_to(log: IO[str] | None) -> Iterator[None]:
-    """Processes that are started meanwhile print their errors to a file."""
+    """Let processes that start during the block print their errors to a file."""
     if log is None:
         yield
         return

@@ -26,8 +26,8 @@ _PATTERN = re.compile(r"/[^/]*[*?\[{].*", re.DOTALL)
 
 
 def as_address(path: str | Path) -> str | None:
-    """A path as an engine takes it that is none of a file system's (a `Path` has lost a slash);
-    ``None`` for others."""
+    """Return a path as an address of the engine (a `Path` has lost a slash), or ``None`` if it is a
+    path of a file system."""
     text = os.fspath(path)
     found = _ADDRESS.fullmatch(text)
     if found is None or os.path.exists(text):
@@ -37,15 +37,15 @@ def as_address(path: str | Path) -> str | None:
 
 
 class Copies(NamedTuple):
-    """Copies of what is at an address: the file or folder that stands for it, and all files."""
+    """Copies from an address: the file or folder that stands for it, and all files."""
 
     root: Path
     files: list[Path]
 
 
 def brought(engine: Engine, address: str, folder: Path) -> Copies:
-    """Copies of the file, or of all files of the folder or pattern, at an address: below
-    ``folder``, which this machine and the workers see."""
+    """Copy the file, or all files of the folder or pattern, at an address to ``folder``, which this
+    machine and the workers must see."""
     root = _in_store(_PATTERN.sub("", address))
     place = str(folder.absolute())
 
@@ -53,7 +53,7 @@ def brought(engine: Engine, address: str, folder: Path) -> Copies:
         for batch in batches:
             names = batch["path"].to_pylist()
             for name, data in zip(names, batch["content"], strict=True):
-                if os.path.isdir(place):  # where it would be made, nobody else would see it
+                if os.path.isdir(place):  # a new folder would be invisible to the others
                     _write(Path(place, _below(root, name)), data.as_buffer())
             yield batch.select(["path"])
 
@@ -63,7 +63,7 @@ def brought(engine: Engine, address: str, folder: Path) -> Copies:
         names = collect_arrow(copied.mapInArrow(write, "path string"))["path"].to_pylist()
     files = sorted(folder / _below(root, name) for name in names)
     if not files:
-        raise CitebedError(f"{printable(address)}: Spark finds no file there.")
+        raise CitebedError(f"{printable(address)}: the engine finds no such file.")
     if not all(file.is_file() for file in files):
         raise CitebedError(
             f"the engine's workers do not see '{printable(folder)}': choose a folder of a file "
@@ -73,8 +73,8 @@ def brought(engine: Engine, address: str, folder: Path) -> Copies:
 
 
 def _in_store(address: str) -> str:
-    """The path of an address within its file system or bucket: of files, Spark gives the whole
-    address, with one slash, two or three, and Sail nothing but this."""
+    """Return the path of an address within its file system or bucket. For files, Spark returns the
+    whole address, with one slash, two or three, and Sail only this path."""
     rest = re.sub(r"^file:/+|^[\w+.-]+://[^/]*/?", "", address)
     return rest.strip("/")
 
@@ -85,7 +85,7 @@ def _below(root: str, name: str) -> str:
     inside = path.removeprefix(f"{root}/" if root else "")
     parts = [*root.split("/")[-1:], *(inside.split("/") if path != root else ())]
     if (inside == path and root not in ("", path)) or ".." in parts:
-        raise CitebedError(f"the engine gives '{printable(name)}' for a file below {root}.")
+        raise CitebedError(f"the engine returned '{printable(name)}', which is not below {root}.")
     return "/".join(filter(None, parts))
 
 

@@ -1,8 +1,8 @@
-"""Runs where an engine has them: TREC's text, KBA's, or Parquet, files or folders of them. Workers
-make tables of them, and send the rows of a query to one place, packed: an engine that took them row
-by row would be busier with them than we are.
+"""Runs that an engine reads: TREC or KBA text, or Parquet, in files or folders.
 
-Text that this machine sees is read by the workers themselves, in pieces; all else by the engine.
+Workers parse them into tables, and send the rows of a query to one worker in packed form, because
+an engine would take too long with single rows. Workers read text that this machine sees by
+themselves, in pieces; the engine reads everything else.
 """
 
 from __future__ import annotations
@@ -136,13 +136,13 @@ class RunRows:
 
 
 def run_rows(engine: Engine, path: str) -> RunRows:
-    """A run that the engine reads, by its path."""
+    """Return a run that the engine reads, given its path."""
     files = _files(path)
     if is_parquet(Path(path)):
         has_times = "time" in engine.table(path).columns
         return RunRows(engine, RunText(path, has_times), files)
     text = detect_run_text(path, first_lines(files) if files else _head_there(engine, path))
-    if text is None and files:  # which is wrong, but for one of KBA's that returned nothing
+    if text is None and files:  # an error, or a KBA run without documents
         run = read_run(files[0])
         return RunRows(engine, RunText(path, True, run.tag, run.team), [])
     return RunRows(engine, text or RunText(path), files)
@@ -165,7 +165,7 @@ def _files(path: str) -> list[Path]:
 
 
 def _columns(table: DataFrame) -> DataFrame:
-    """The columns of a table under our names."""
+    """Select the columns of a run under citebed's names."""
     from pyspark.sql import functions as of
 
     found = match_columns(table.columns, RUN) | (
@@ -217,12 +217,12 @@ def _of_texts(pieces: list[FileRange], text: RunText) -> Reading:
 
 
 def _pieces_here(pieces: list[FileRange], batches: Batches) -> Iterator[FileRange]:
-    """The pieces whose numbers an engine hands over."""
+    """Yield the pieces with the numbers that the engine assigned."""
     for number in (number for batch in batches for number in batch.column(0).to_pylist()):
         if not Path(pieces[number].path).exists():
             raise CitebedError(
                 f"the engine's workers do not see '{printable(pieces[number].path)}': put it on a "
-                "disk that they share with this machine, or name it as they reach it (s3a://…)."
+                "disk that they share with this machine, or give an address for it (s3a://…)."
             )
         yield pieces[number]
 
@@ -230,7 +230,7 @@ def _pieces_here(pieces: list[FileRange], batches: Batches) -> Iterator[FileRang
 def _parcels_of(
     work: Callable[[Batches], Iterator[Message]],
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """The parcels of some work as an engine takes them, or what was wrong."""
+    """Return a step that runs ``work`` and sends its messages, or the error."""
     version = __version__
 
     def send(batches: Batches) -> Iterator[pa.RecordBatch]:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 _EVERY, _MANY = 0.3, 10
-"""Seconds between two looks at tasks, and how many of them are looked at."""
+"""Seconds between two checks of tasks, and number of tasks to check."""
 _FOR_GOOD = "PYTHON_VERSION_MISMATCH|Cannot run program"
 _GROUP, _OF_GROUP = "citebed: whether workers have what they need", "spark.jobGroup.id"
 
@@ -97,7 +97,7 @@ def _failures(context: Any) -> Iterator[str]:
 
 
 def _looking() -> Look:
-    """A function within another travels whole, and not as the name of a module that has it."""
+    """Return a nested function: Spark sends it by value, not by the name of its module."""
 
     def look(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -119,13 +119,13 @@ _PATTERN = set("*?[{")
 _LEAST = 4
 """The first version of Spark with all functions that citebed uses."""
 _WHOLE = {"spark.sql.pyspark.jvmStacktrace.enabled": "true"}
-"""So errors have all that the engine knows of them."""
+"""With this setting errors include everything that the engine knows."""
 _MODE = "SPARK_CONNECT_MODE_ENABLED"
 _ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
 class Engine:
-    """A session of Spark, as citebed uses it; ``checked`` waits for what its workers are asked."""
+    """A Spark session for citebed; ``checked`` waits for the check of its workers."""
 
     def __init__(
         self, session: SparkSession, on: str, checked: Callable[[], None] = lambda: None
@@ -134,22 +134,23 @@ class Engine:
 
     @property
     def session(self) -> SparkSession:
-        """The session, whose workers have what they need."""
+        """The session, after the check that workers have what they need."""
         self._checked()
         return self._session
 
     def lines(self, path: str) -> DataFrame:
-        """The lines of a text file, or of all in a folder, packed or not, in a column ``value``."""
+        """Return the lines of a text file or folder, packed or not, in a column ``value``."""
         return self.session.read.text(self.place(path))
 
     def table(self, path: str) -> DataFrame:
-        """The rows of Parquet files."""
+        """Return the rows of Parquet files."""
         return self.session.read.parquet(self.place(path))
 
     def place(self, path: str) -> str:
-        """A path as the engine takes it, whose folder is not ours: what lies here is told in full.
+        """Return a path as the engine takes it: local paths become absolute, since its folder
+        differs.
 
-        Sail takes a file that is not there for an empty one; so it is looked for before.
+        Sail treats a missing file as an empty one, so this raises an error first.
         """
         if Path(path).exists():
             return str(Path(path).absolute())
@@ -189,7 +190,7 @@ def _opened(on: str, settings: Mapping[str, str]) -> AbstractContextManager[Spar
         return open_master_session(on, settings)
     raise CitebedError(
         f"'{on}' is not an engine. Expected local (on this machine), sc://host:15002 (Spark "
-        "Connect), or a master of Spark's: local[4], spark://host:7077, yarn, k8s://…"
+        "Connect), or a Spark master: local[4], spark://host:7077, yarn, k8s://…"
     )
 
 
@@ -218,10 +219,10 @@ def _setting(text: str) -> tuple[str, str]:
 
 @contextmanager
 def _in_this_process(settings: Mapping[str, str]) -> Iterator[SparkSession]:
-    """A session of a server of Sail in this process."""
+    """Start a Sail server in this process, and open a session."""
     os.environ.setdefault("RUST_LOG", "error")
     spark = import_extra("spark", "pysail.spark")
-    import_extra("spark", "pyspark.sql")  # before there is a server that could be interrupted
+    import_extra("spark", "pyspark.sql")  # before a server runs that could be interrupted
     server = spark.SparkConnectServer("127.0.0.1", 0)
     try:
         with _ignored_interrupts(), suppress(TimeoutError):  # which `_connected` reports
@@ -236,11 +237,10 @@ def _in_this_process(settings: Mapping[str, str]) -> Iterator[SparkSession]:
 
 @contextmanager
 def _ignored_interrupts() -> Iterator[None]:
-    """Ignore SIGINT during this and after it, if this process ignores it: a background job of a
-    script does.
+    """Ignore SIGINT from now on if this process ignores it, as a script's background job does.
 
-    A server of Sail listens for SIGINT and stops; a client that is not interrupted too would wait
-    for it for ever. Only the main thread may set a signal's handler.
+    A Sail server listens for SIGINT and stops; its client would wait forever if it were not
+    interrupted too. Only the main thread may set a signal's handler.
     """
     ignored = signal.getsignal(signal.SIGINT) == signal.SIG_IGN
     if not ignored or threading.current_thread() is not threading.main_thread():
@@ -250,13 +250,13 @@ def _ignored_interrupts() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # and those that came meanwhile
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # discards signals that came meanwhile
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
 def _connected(address: str, settings: Mapping[str, str]) -> Iterator[SparkSession]:
-    """A session of a server that speaks Spark Connect."""
+    """Open a session of a server that speaks Spark Connect."""
     sql = import_extra("spark", "pyspark.sql")
     check_reachable(address, 15002, "the server (start-connect-server.sh)")
     with ExitStack() as stack:
@@ -273,15 +273,14 @@ def _connected(address: str, settings: Mapping[str, str]) -> Iterator[SparkSessi
         except Exception as error:
             for made in _half_made(error):
                 stack.callback(_stopped, made)
-            otherwise = f"the server at {address} is no Spark Connect of Spark {_LEAST}"
+            otherwise = f"the server at {address} does not offer Spark Connect of Spark {_LEAST}"
             raise CitebedError(translate_error(error, otherwise=otherwise)) from error
         _check_version(address, version)
         yield opened
 
 
 def _greet(address: str) -> None:
-    """Wait until a server speaks gRPC: Spark's client would try for minutes with one that does
-    not."""
+    """Wait until a server speaks gRPC: otherwise Spark's client would try for minutes."""
     grpc = import_extra("spark", "grpc")
     from pyspark.sql.connect.client import DefaultChannelBuilder
 
@@ -302,8 +301,8 @@ def _check_version(address: str, version: str) -> None:
 
 
 def _stopped(session: Any) -> None:
-    """End a session whose server may be gone: its client would try for minutes to say goodbye, now
-    and again at the end of the process."""
+    """End a session whose server may be gone. Otherwise its client would retry for minutes, now and
+    when the process ends."""
     with suppress(Exception):
         atexit.unregister(session.client._on_exit)
         session.client.set_retry_policies([])
@@ -311,7 +310,7 @@ def _stopped(session: Any) -> None:
 
 
 def _half_made(error: BaseException) -> Iterator[Any]:
-    """The sessions that were being made when something went wrong."""
+    """Yield the sessions that were being created when an error occurred."""
     for frame, _ in traceback.walk_tb(error.__traceback__):
         made = frame.f_locals.get("session")
         if hasattr(made, "client"):
@@ -320,14 +319,14 @@ def _half_made(error: BaseException) -> Iterator[Any]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without Spark's remarks on the versions of what it uses."""
+    """Hide Spark's warnings about versions of its dependencies."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
 def collect_arrow(frame: DataFrame) -> Any:
-    """The rows of a frame as an Arrow table."""
+    """Return the rows of a frame as an Arrow table."""
     with short_errors():
         return frame.toArrow()
 
@@ -348,8 +347,8 @@ def short_errors() -> Iterator[None]:
 
 @contextmanager
 def one_row_batches(engine: Engine) -> Iterator[None]:
-    """Around work whose rows are megabytes each: thousands of them in a batch, as is usual, are
-    more than an engine's memory."""
+    """Use batches of one row, for rows of megabytes: an engine has no memory for the usual
+    thousands."""
     conf = engine.session.conf
     before = conf.get(_ROWS, None)
     conf.set(_ROWS, "1")

@@ -58,20 +58,19 @@ if TYPE_CHECKING:
 
 
 _TERMS, _FEWEST = 1_000_000, 8
-"""Documents whose terms are added up by a worker at a time; and in how many parts at least."""
+"""Number of documents whose terms a worker adds up at a time, and the minimum number of parts."""
 _TOGETHER = 64
-"""Queries whose documents are merged by one worker at a time."""
+"""Number of queries whose documents a worker merges at a time."""
 Thing = TypeVar("Thing")
 
 
 def each(
     engine: Engine, things: Sequence[Thing], work: Callable[[Thing], pl.DataFrame], schema: Schema
 ) -> DataFrame:
-    """The rows that work makes of things, each of them a task of its own; what is wrong is a row
-    too."""
+    """Return the rows of ``work`` for each thing, each in its own task; errors are rows, too."""
     whole = {**schema, ERROR: pl.String}
     todo, version = list(things), __version__
-    a_batch = 1 if pl.Binary in schema.values() else None  # those are megabytes each
+    a_batch = 1 if pl.Binary in schema.values() else None  # rows of megabytes
 
     def part(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -89,7 +88,7 @@ def each(
 
 @dataclass(frozen=True)
 class SparkShards:
-    """The shards of a collection that is indexed, on an engine."""
+    """The shards of an indexed collection, on an engine."""
 
     engine: Engine
     folder: Path
@@ -111,7 +110,7 @@ class SparkShards:
             return brought(self._each(work, schema))
 
     def sums(self, work: Work, schema: Schema, keys: Sequence[str]) -> pl.DataFrame:
-        """The same with all numbers of the same keys added up."""
+        """Return the rows of all shards; the numbers of rows with equal keys are added up."""
         from pyspark.sql import functions as of
 
         numbers = [of.sum(name).alias(name) for name in schema if name not in keys]
@@ -132,7 +131,7 @@ class SparkShards:
         return brought(merged.applyInArrow(_handing_on(merge, whole), spark_schema(whole)))
 
     def handed_back(self, count: CountAll, keep: KeepAll) -> None:
-        """The terms of all shards counted, and the sums handed back to each shard."""
+        """Count the terms of all shards, and give each shard the sums of its own terms."""
         from pyspark.sql import functions as of
 
         schema, numbers = {**count.schema, ERROR: pl.String}, count.numbers
@@ -185,15 +184,15 @@ def _everywhere(engine: Engine, work: IndexShard, folders: list[Path]) -> pl.Dat
 
 
 def search_on(engine: Engine, collection: str | Path | Collection) -> ShardedSearch:
-    """A collection in shards whose shards are searched on an engine."""
+    """Open a sharded collection whose shards are searched on an engine."""
     opened = open_collection(collection)
     indexed = read_indexed(opened)
     return ShardedSearch(opened, indexed, SparkShards(engine, opened.folder, indexed))
 
 
 def count_shards(engine: Engine, collection: Collection) -> DocumentCounts:
-    """What is counted of a collection's documents, shard by shard on an engine's workers, which see
-    the collection at the path where it is here."""
+    """Count the documents of a collection, shard by shard on an engine's workers, which must see
+    the collection at the same path."""
     folders = collection.shards or (collection.folder,)
     parcels = [
         Message("shard", number, pack_json(str(folder.absolute())))
@@ -204,7 +203,7 @@ def count_shards(engine: Engine, collection: Collection) -> DocumentCounts:
 
 
 def _count(number: int, given: Given) -> Iterator[Message]:
-    """On a worker: count what is in a shard."""
+    """On a worker: count the documents of a shard."""
     tally = count_documents(Collection(json.loads(given["shard"][0])))
     yield Message("tally", number, pack_json(asdict(tally)))
 

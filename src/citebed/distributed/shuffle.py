@@ -35,7 +35,7 @@ MOST_PARTS = 2000
 
 
 class Message(NamedTuple):
-    """Something of a ``kind``, for the address ``to``."""
+    """Data of a ``kind`` for the partition ``to``."""
 
     kind: str
     to: int
@@ -49,14 +49,14 @@ Compression = Literal["zstd", "uncompressed"]
 
 
 def pack_table(table: pl.DataFrame, compression: Compression = "zstd") -> bytes:
-    """A table as bytes."""
+    """Serialise a table to bytes."""
     data = io.BytesIO()
     table.write_ipc(data, compression=compression)
     return data.getvalue()
 
 
 def unpack_table(data: bytes) -> pl.DataFrame:
-    """The table that was packed."""
+    """Restore a table from bytes."""
     return pl.read_ipc(io.BytesIO(data))
 
 
@@ -67,21 +67,21 @@ def concat_tables(data: Iterable[bytes]) -> pl.DataFrame | None:
 
 
 def pack_json(value: Any) -> bytes:
-    """A plain value as bytes."""
+    """Serialise a plain value to bytes."""
     return json.dumps(value).encode()
 
 
 def send_rows(
     kind: str, table: pl.DataFrame, to: str, compression: Compression = "zstd"
 ) -> Iterator[Message]:
-    """The rows of a table as parcels to the addresses that its column ``to`` has."""
+    """Yield the rows of a table as messages to the partitions in its column ``to``."""
     for part in table.partition_by(to, maintain_order=True) if table.height else ():
         yield Message(kind, int(part[to][0]), pack_table(part.drop(to), compression))
 
 
 def spill_rows(folder: str, kind: str, table: pl.DataFrame, to: str) -> Iterator[Message]:
-    """The same for what is too much for an engine to carry: the rows stay in files that all workers
-    see, in a folder of this try, and parcels say where."""
+    """Do the same for more rows than an engine can pass on: they stay in files that all workers
+    see, in a new folder, and the messages have the paths."""
     place = Path(tempfile.mkdtemp(dir=folder))
     for part in table.partition_by(to, maintain_order=True) if table.height else ():
         address = int(part[to][0])
@@ -91,12 +91,12 @@ def spill_rows(folder: str, kind: str, table: pl.DataFrame, to: str) -> Iterator
 
 
 def read_spilled_tables(paths: Iterable[bytes]) -> pl.DataFrame:
-    """The tables that were left in files, behind one another."""
+    """Read the tables in these files, and concatenate them."""
     return pl.concat([read_ipc(Path(os.fsdecode(path))) for path in paths])
 
 
 def send_messages(engine: Engine, parcels: Iterable[Message]) -> DataFrame:
-    """Parcels that are sent from here; there must be some."""
+    """Send messages from here, at least one."""
     return engine.session.createDataFrame(message_table(parcels))
 
 
@@ -111,13 +111,13 @@ def map_partitions(frame: DataFrame, work: Work, addresses: int) -> DataFrame:
 
 
 def group_by_partition(frame: DataFrame, addresses: int) -> GroupedData:
-    """The rows to each address together; there are so many."""
-    # An engine that is not told so would put small parcels, however much work, into one task.
+    """Group rows by partition; ``addresses`` is the number of partitions."""
+    # Otherwise an engine would put small messages into one task, however much work they cause.
     return frame.repartition(max(1, min(addresses, MOST_PARTS)), "to").groupBy("to")
 
 
 def _done(work: Work, table: pa.Table, version: str) -> tuple[list[Message], str | None]:
-    """The parcels that were made, or what was wrong, here or before."""
+    """Return the messages of ``work``, or the error that occurred here or before."""
     if told := _told(table):
         return [], told
     given: dict[str, list[bytes]] = {}
@@ -131,7 +131,7 @@ def _done(work: Work, table: pa.Table, version: str) -> tuple[list[Message], str
 
 
 def message_table(parcels: Iterable[Message], error: str | None = None) -> pa.Table:
-    """Parcels, or what was wrong, as an engine takes them."""
+    """Return messages, or an error, as a table of the engine."""
     import pyarrow as pa
 
     rows: list[tuple[Any, ...]] = [(*parcel, None) for parcel in parcels]
@@ -143,7 +143,7 @@ def message_table(parcels: Iterable[Message], error: str | None = None) -> pa.Ta
 
 
 def persist(engine: Engine, frame: DataFrame, folder: Path) -> DataFrame:
-    """The rows of a frame once they are made, on disk: several steps may read them."""
+    """Compute the rows of a frame once and store them on disk, because several steps read them."""
     store(frame, folder)
     read = engine.session.read.schema(frame.schema).parquet(_address(folder))
     if ERROR in read.columns:
@@ -158,26 +158,26 @@ def store(frame: DataFrame, folder: Path) -> None:
 
 
 def _address(folder: Path) -> str:
-    """A folder of the file system, whatever else a bare path would mean to the engine (HDFS)."""
+    """Return the address of a folder on disk; engines may read a bare path from HDFS."""
     return f"file://{folder}"
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder that engines would take for a pattern of names, or for another."""
+    """Raise if engines would read a folder's path as a pattern, or as another path."""
     if odd := sorted(set(str(folder.absolute())) & _ODD):
         raise CitebedError(
-            f"engines take '{''.join(odd)}' in '{printable(folder.absolute())}' for a sign of "
-            "their own: choose a folder whose path has none of them."
+            f"'{''.join(odd)}' in '{printable(folder.absolute())}' has a special meaning for "
+            "engines. Choose a folder whose path does not contain it."
         )
 
 
 def select_kinds(frame: DataFrame, *kinds: str) -> DataFrame:
-    """The parcels of some kinds, and what was wrong."""
+    """Select the messages of some kinds, and errors."""
     return frame.filter(frame["kind"].isin(*kinds) | frame[ERROR].isNotNull())
 
 
 def collect_messages(frame: DataFrame) -> list[tuple[int, bytes]]:
-    """Parcels that are brought here, by address."""
+    """Collect messages here, by partition."""
     table = collect_arrow(frame.select("to", "data", ERROR))
     _refuse(table)
     pairs = zip(table["to"].to_pylist(), table["data"].to_pylist(), strict=True)
@@ -185,7 +185,7 @@ def collect_messages(frame: DataFrame) -> list[tuple[int, bytes]]:
 
 
 def _refuse(table: pa.Table) -> None:
-    """Say what was wrong, if anything was: of several things always the same."""
+    """Raise the error, if there is one; of several always the same."""
     if told := _told(table):
         raise CitebedError(told)
 

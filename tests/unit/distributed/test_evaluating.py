@@ -166,7 +166,7 @@ def test_what_is_wrong_is_told_in_our_words(
 def test_what_is_no_engine_is_told() -> None:
     with pytest.raises(CitebedError, match="is not an engine"), citebed.engine("here"):
         pass
-    with pytest.raises(CitebedError, match="nobody answers"), citebed.engine("sc://127.0.0.1:9"):
+    with pytest.raises(CitebedError, match="no answer from"), citebed.engine("sc://127.0.0.1:9"):
         pass
     with pytest.raises(CitebedError, match="expected key=value"), citebed.engine("local", ["a"]):
         pass

@@ -350,7 +350,7 @@ def test_a_worker_that_does_not_see_the_stream_says_so(
 
 def test_terms_that_cannot_travel_are_told(tmp_path: Path, task: FilterTask) -> None:
     there = task._replace(tools=FilterContext(lambda text: text.split()))
-    with pytest.raises(CitebedError, match="cannot travel to workers"):
+    with pytest.raises(CitebedError, match="cannot be sent to workers"):
         filter_on(engine_here(), there, tmp_path / "out", OPTIONS)
 
 

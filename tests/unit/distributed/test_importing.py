@@ -410,7 +410,7 @@ def test_addresses() -> None:
     ):
         assert remote_files._below(root, name) == copy
     for name in ("s3a://b/dump/../../x", "s3a://b/other/x", "s3a://b/dumps/x"):
-        with pytest.raises(CitebedError, match="for a file below"):
+        with pytest.raises(CitebedError, match="which is not below"):
             remote_files._below("dump", name)
 
 
@@ -419,7 +419,7 @@ def test_what_is_refused(engine: Engine, tmp_path: Path, sources: list[Path]) ->
         (tmp_path / "c", [f"file://{tmp_path}/none.bib"], ImportOptions(), "none.bib"),
         ("hdfs://host/c", sources, ImportOptions(), "is not a path of a file system"),
         (tmp_path / "c", sources, ImportOptions(shard_size=0), "above 0"),
-        (tmp_path / "c[1]", sources, ImportOptions(), "a sign of their own"),
+        (tmp_path / "c[1]", sources, ImportOptions(), "a special meaning for engines"),
         (tmp_path / "c", [tmp_path / "nowhere"], ImportOptions(), "no such file"),
         (tmp_path / "c", sources, ImportOptions(strict=True), "strict"),
         (

@@ -54,7 +54,7 @@ JAVA = "\n\tat org.apache.spark.scheduler.DAGScheduler.abortStage(DAGScheduler.s
         ),
         (
             "The length of s3a://b/a.gz is 3000000000, which exceeds the max length allowed: 99.",
-            r"^s3a://b/a.gz is more than the engine hands over whole",
+            r"^s3a://b/a.gz is larger than the engine can pass to a worker",
         ),
         ("java.lang.UnsupportedClassVersionError: org/apache/spark/Main", "needs Java 17"),
         ("Caused by: something odd", "^the engine gave up: something odd$"),

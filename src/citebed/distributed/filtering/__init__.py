@@ -1,4 +1,4 @@
-"""Filtering on an engine: a stream in parts, in the order of time, and the bytes of one machine.
+"""Filter on an engine: a stream in parts, in order of time, with the same bytes as on one machine.
 
 The expensive work does not depend on earlier parts: workers read each document once and store its
 features. From their counts, and from the few documents that the filter learns from, the driver

@@ -79,8 +79,8 @@ if TYPE_CHECKING:
 
 
 class StreamPosition(NamedTuple):
-    """What was read: totals of the stream, the documents and lines before each part, and the times
-    of judged documents by part."""
+    """Results of reading: totals of the stream, the documents and lines before each part, and the
+    times of judged documents by part."""
 
     whole: Progress
     documents: list[int]
@@ -89,12 +89,12 @@ class StreamPosition(NamedTuple):
 
 
 def line_of(task: PartTask, account: StreamPosition, number: int, line: int) -> int:
-    """The number in the stream of a line that has a number in its part."""
+    """Return the stream's line number of a line in a part."""
     return account.lines[number] + line - first_line(task.cuts[number]) + 1
 
 
 def read_position(task: PartTask, parts: int) -> StreamPosition:
-    """Sum up the first parts. Raise if they are not in the order of time."""
+    """Sum up the first parts. Raise if they are not in order of time."""
     account = StreamPosition(Progress(), [], [], {})
     whole = account.whole
     for number in range(parts):
@@ -120,7 +120,7 @@ def read_position(task: PartTask, parts: int) -> StreamPosition:
 
 
 def _check_beginning(task: PartTask, account: StreamPosition, number: int, state: State) -> None:
-    """Refuse a part that begins earlier than the one before it ends."""
+    """Raise if a part begins earlier than the one before it ends."""
     if state["first"].size:
         line, time = state["first"].tolist()
         at = line_of(task, account, number, line)
@@ -160,7 +160,7 @@ def save_states(task: PartTask, account: StreamPosition) -> RunningFilter:
 
 
 class _More:
-    """All documents of a part, asked for range after range: it is read once, if at all."""
+    """Yields all documents of a part, range after range; it reads the part only on demand."""
 
     def __init__(self, told: Iterator[LearningDocuments]) -> None:
         self._told = told
@@ -184,7 +184,7 @@ _BYTES = "the stream's bytes"
 _LAYOUT = {"the layout of parts": 2}
 _LAID = 1 << 22
 _AT_ONCE = BoundedSemaphore(os.cpu_count() or 1)
-"""Sail works on all parts at once, in threads of one process; a worker of Spark's has one."""
+"""Sail works on all parts at once in threads of one process; a Spark worker has one thread."""
 Work = Callable[[PartTask, int], None]
 Advance = Callable[[int], None]
 
@@ -206,7 +206,7 @@ def filter_on(
     """
     files = OutputFiles(output, options.skipped)
     files.check(options.overwrite)
-    task.declared.start(task.topics, task.tools)  # errors in it come first
+    task.declared.start(task.topics, task.tools)  # report its errors first
     address = as_address(task.source.path) if task.source.path else None
     if address:  # a path would have lost a slash
         task = task._replace(source=task.source._replace(name=address))
@@ -217,7 +217,7 @@ def filter_on(
         run = _Run(engine, folder, files, drafts, options)
         try:
             return run.done(task, output, advance, part)
-        except FormatError:  # it is the stream that must change, and then all is to be done again
+        except FormatError:  # the stream must change, and then all parts are invalid
             folder.remove()
             raise
         except BaseException as cause:
@@ -228,31 +228,31 @@ def filter_on(
                 )
             raise
         finally:
-            files.remove()  # what is there of it can be made of the parts again
+            files.remove()  # the parts can restore its content
 
 
 def _check_apart(folder: WorkFolder, source: Source) -> None:
-    """Refuse a stream in the work folder, which goes with it."""
+    """Raise if the stream is in the work folder, which will be removed."""
     if source.path is not None and folder.path in source.path.absolute().parents:
         raise CitebedError(
-            f"{source.name} lies in {printable(folder.path)}, where parts of the run are kept; "
+            f"{source.name} is in {printable(folder.path)}, the folder for parts of the run; "
             "choose another output"
         )
 
 
 def _check_not_begun_here(files: OutputFiles, options: FilterOptions) -> None:
-    """Refuse to lose what one machine has begun."""
+    """Raise if one machine has begun this run, so that its work is not lost."""
     if options.restart:
         files.checkpoint.unlink(missing_ok=True)
     elif files.checkpoint.exists() and files.partial.stat().st_size:
         raise CitebedError(
-            f"{printable(files.partial)} was begun on one machine: go on with it there, without "
-            "--on, or add --restart to start over"
+            f"{printable(files.partial)} was begun on one machine: continue it without --on, or "
+            "add --restart to start over"
         )
 
 
 class _Run:
-    """A filter on an engine, from the stream to the run."""
+    """A filter that runs on an engine, from the stream to the run."""
 
     def __init__(
         self,
@@ -266,7 +266,7 @@ class _Run:
         self._files, self._drafts, self._options = files, drafts, options
 
     def done(self, task: FilterTask, output: Path, advance: Advance, part: int) -> FilterReport:
-        """Do all that is not done yet."""
+        """Do everything that is not done yet."""
         if self._options.restart:
             self._folder.remove()
         self._folder.make()
@@ -283,7 +283,7 @@ class _Run:
         return report_of(task, account.whole, unmet, output, before)
 
     def _planned_or_gone(self, task: FilterTask, part: int) -> PartTask:
-        """The stream in parts; where it cannot be read nothing is left behind."""
+        """Return the task; if the stream cannot be read, leave no files."""
         try:
             return self._planned(task, part)
         except BaseException:
@@ -292,7 +292,7 @@ class _Run:
             raise
 
     def _planned(self, task: FilterTask, part: int) -> PartTask:
-        """The stream in parts: as it was cut before, if it was."""
+        """Return the task, with the parts of an earlier attempt if there was one."""
         options = self._options
         stream, what = self._stream(task.source)
         identity = {**identity_of(task, options), _BYTES: what, **_LAYOUT}
@@ -335,7 +335,7 @@ class _Run:
         return laid, {"address": address, "size": laid.stat().st_size}
 
     def _brought(self, address: str) -> Iterator[bytes]:
-        """The lines of all files at an address, in the order of their names."""
+        """Yield the lines of all files at an address, in the order of their names."""
         place = Path(tempfile.mkdtemp(prefix=".citebed-", dir=self._folder.path))
         try:
             for path in brought(self._engine, address, place).files:
@@ -346,15 +346,15 @@ class _Run:
                     name = f"{address} ({printable(path.relative_to(place))})"
                     raise FormatError(name, error.line, error.what) from None
         finally:
-            shutil.rmtree(place, ignore_errors=True)  # a task that is done twice may be at it
+            shutil.rmtree(place, ignore_errors=True)  # a repeated task may still use it
 
     def _read(self, task: PartTask, advance: Advance) -> StreamPosition:
-        """Read the parts that are not read yet: half of all that is to do."""
+        """Read all unread parts, which is half of the work."""
         self._each(task, read_part, [task.part(n).summary for n in range(task.parts)], advance)
         return read_position(task, task.parts)
 
     def _scored(self, task: PartTask, account: StreamPosition, advance: Advance) -> list[str]:
-        """Score the parts that are not scored yet; gives the documents that did not come."""
+        """Score all unscored parts; return the documents that did not occur."""
         times = {time for judged in account.judged.values() for time in judged}
         task = task._replace(due=tuple(sorted(time + task.tools.delay for time in times)))
         parts = [task.part(number) for number in range(task.parts)]
@@ -376,8 +376,8 @@ class _Run:
         made: Sequence[Path | None],
         advance: Advance = lambda _: None,
     ) -> None:
-        """Have workers make a file of each part, where it is not there; half the parts' bytes are
-        told as they come."""
+        """Let workers make each missing file; report half of the parts' bytes as files are
+        completed."""
         todo = [n for n, path in enumerate(made) if path and not path.exists()]
         half = {
             path: length // 2 for path, length in zip(made, _lengths(task), strict=True) if path
@@ -396,7 +396,7 @@ class _Run:
         raise_errors(table)
 
     def _write(self, task: FilterTask, planned: PartTask, account: StreamPosition) -> None:
-        """The run, from the lines of its parts."""
+        """Write the run from the lines of its parts."""
         whole = account.whole
         with translate_write_errors(self._files.partial):
             self._drafts.run.truncate(0)
@@ -414,7 +414,7 @@ class _Run:
         self._folder.remove()
 
     def _write_list(self, task: PartTask, account: StreamPosition) -> None:
-        """The list of skipped lines, where one is wanted."""
+        """Write the list of skipped lines, if requested."""
         listing = self._drafts.listing
         if listing:
             with translate_write_errors(self._files.listing or self._files.partial):
@@ -425,7 +425,7 @@ class _Run:
 
 
 def _lay_out(laid: Path, lines: Iterable[bytes]) -> int:
-    """Write the lines of a stream to a file, whole or not at all; gives their checksum."""
+    """Write the lines of a stream to a file atomically; return their checksum."""
     crc = 0
     with replace_files(laid) as (draft,), draft.open("wb") as file:
         for each in lines:

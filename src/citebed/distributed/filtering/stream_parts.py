@@ -1,8 +1,8 @@
 """A stream in parts: where it is cut, the folder of each part, and the task that workers get.
 
-A part is a range of bytes, cut at a line end where the time changes: a document that is repeated at
-the same time is skipped, so documents of the same time must stay together. The files of a part are
-written completely or not at all. A part that is done is not done again, by no worker and no run.
+A part is a range of bytes, cut at a line end where the time changes: documents of the same time
+must stay together, because repeated ones are skipped. The files of a part are written completely or
+not at all. A completed part is never computed again.
 """
 
 from __future__ import annotations
@@ -34,42 +34,42 @@ class Part(NamedTuple):
 
     @property
     def reads(self) -> Path:
-        """The features of its documents."""
+        """The features of the part's documents."""
         return self.folder / "reads.arrow"
 
     @property
     def skipped(self) -> Path:
-        """Its skipped lines."""
+        """The skipped lines of the part."""
         return self.folder / "skipped.jsonl"
 
     @property
     def summary(self) -> Path:
-        """Its counts."""
+        """The counts of the part."""
         return self.folder / "summary.npz"
 
     @property
     def learning_documents(self) -> Path:
-        """The documents of it that are learned from, and some before them."""
+        """The part's documents that the filter learns from, and some before them."""
         return self.folder / "told.arrow"
 
     @property
     def state(self) -> Path:
-        """The state of the filter at its beginning."""
+        """The state of the filter at the beginning of the part."""
         return self.folder / "begin.npz"
 
     @property
     def lines(self) -> Path:
-        """Its lines of the run."""
+        """The part's lines of the run."""
         return self.folder / "lines.txt"
 
     @property
     def scored(self) -> Path:
-        """The summary of its scores."""
+        """The summary of the part's scores."""
         return self.folder / "scored.npz"
 
 
 class WorkFolder(NamedTuple):
-    """``OUT.parts``, which the workers must see too."""
+    """The folder ``OUT.parts``, which workers must see, too."""
 
     path: Path
 
@@ -84,11 +84,11 @@ class WorkFolder(NamedTuple):
         return self.path / "stream.jsonl"
 
     def part(self, number: int) -> Part:
-        """The files of a part."""
+        """Return the paths of a part's files."""
         return Part(self.path / f"{number:06d}")
 
     def make(self) -> None:
-        """Make the folder, or take the one that a run before has left."""
+        """Create the folder, or take the one that an earlier run left."""
         with translate_write_errors(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
         self._check_ours()
@@ -123,7 +123,7 @@ _LEAST, _MOST, _PARTS = 16 << 20, 128 << 20, 32
 
 
 def part_size(size: int) -> int:
-    """How large the parts of a stream are: some dozens, unless they were small or large."""
+    """Return the size of a part: some dozens per stream, unless they would be small or large."""
     return min(_MOST, max(_LEAST, size // _PARTS))
 
 
@@ -169,25 +169,25 @@ def _line_start(data: bytes, number: int) -> int:
 
 
 def part_blocks(path: Path, name: str, begin: int, end: int, size: int) -> Iterator[Block]:
-    """The lines of a part, in blocks; numbered from 1 in the first part, in others from 2, as a
-    mark at the beginning of a file is one only there."""
+    """Yield the lines of a part in blocks. Only the first part has line 1, because only the first
+    line of a file may begin with a byte order mark."""
     return split_blocks(read_part(path, begin, end), name, size, first_line(begin))
 
 
 def first_line(begin: int) -> int:
-    """The number that the first line of a part has in it."""
+    """Return the number of a part's first line within the part."""
     return 2 if begin else 1
 
 
 WIDTH = 16
-"""Documents before a lesson that are stored for a filter that looks back; more on demand."""
+"""Number of documents before a training example that are stored for a filter that looks back."""
 
 
 class PartTask(NamedTuple):
-    """A stream that is cut into parts, and what is done with them.
+    """A stream cut into parts, and how to process it.
 
-    ``name`` is the stream's in messages, ``names`` what a line of the run begins with; ``due`` are
-    the times after which lessons are due, in order.
+    ``name`` is the stream's name in messages, ``names`` the start of each line of the run; ``due``
+    are the times after which training examples are due, in order.
     """
 
     folder: Path
@@ -205,15 +205,15 @@ class PartTask(NamedTuple):
 
     @property
     def parts(self) -> int:
-        """How many parts there are."""
+        """The number of parts."""
         return len(self.cuts) - 1
 
     def part(self, number: int) -> Part:
-        """The files of a part."""
+        """Return the paths of a part's files."""
         return WorkFolder(self.folder).part(number)
 
     def started(self) -> RunningFilter:
-        """The filter at the beginning of the stream."""
+        """Return the filter at the beginning of the stream."""
         return self.declared.start(self.topics, self.tools)
 
     def check_seen(self) -> None:
@@ -221,32 +221,32 @@ class PartTask(NamedTuple):
         for path in (self.folder, self.stream):
             if not path.exists():
                 raise CitebedError(
-                    f"a worker does not see {printable(path)}. The stream and the output must lie "
-                    "where all workers have them under the same name: on a disk that is shared"
+                    f"a worker does not see {printable(path)}. Put the stream and the output on a "
+                    "shared disk that has the same path on all workers"
                 )
         if self.stream.stat().st_size < self.cuts[-1]:
-            raise CitebedError(f"{printable(self.stream)} is shorter where a worker sees it")
+            raise CitebedError(f"{printable(self.stream)} is shorter on a worker than here")
 
     def pickled(self) -> bytes:
-        """The task on its way."""
+        """Return the task as bytes for workers."""
         try:
             return pickle.dumps(tuple(self))
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise CitebedError(
-                f"what makes terms of a text cannot travel to workers ({error}); take functions "
+                f"the functions that make terms cannot be sent to workers ({error}); use functions "
                 "of a module, or an analyser (citebed.retrieval.analysis)"
             ) from None
 
 
 @lru_cache(maxsize=2)
 def received(data: bytes) -> PartTask:
-    """The task where it arrives, once in each worker."""
+    """Unpack the task, once per worker."""
     task = PartTask(*pickle.loads(data))
     task.check_seen()
     return task
 
 
 def moments(times: np.ndarray[tuple[int], np.dtype[np.int64]], due: Sequence[int]) -> list[int]:
-    """The rows of a part before which a lesson is due that may not have been before them."""
+    """Return the rows of a part before which training examples become due."""
     known = np.searchsorted(np.asarray(due, np.int64), times, side="left")
     return [int(row) for row in np.flatnonzero(np.diff(known, prepend=0) > 0)]

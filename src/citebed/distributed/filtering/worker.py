@@ -1,6 +1,6 @@
-"""The work on one part of a stream: read it, extract what is learned from, score it.
+"""The work on one part of a stream: read it, extract training documents, score it.
 
-Each step uses only what lies in the work folder, and gives the same result on every machine. The
+Each step uses only files in the work folder, and gives the same result on every machine. The
 features of documents are stored in Arrow files, one batch for each block of the stream.
 """
 
@@ -46,7 +46,7 @@ _NOTHING = LearningDocuments(_NOBODY, np.empty(0), {})
 
 
 class ReadWriter:
-    """Writes what documents say."""
+    """Writes features of documents."""
 
     def __init__(self, writer: pa.ipc.RecordBatchFileWriter) -> None:
         self._writer = writer
@@ -58,7 +58,7 @@ class ReadWriter:
 
 @contextmanager
 def writing_reads(path: Path) -> Iterator[ReadWriter]:
-    """A new file of what documents say."""
+    """Create a file for features of documents."""
     with _writing(path, _read_batch(_NOBODY)) as writer:
         yield ReadWriter(writer)
 
@@ -78,7 +78,7 @@ def read_batches(path: Path) -> Iterator[DocumentFeatures]:
 
 
 def times_of(path: Path) -> tuple[Ints, Ints]:
-    """The rows of a part's documents, and their times."""
+    """Return the rows of a part's documents, and their times."""
     import pyarrow as pa
 
     options = pa.ipc.IpcReadOptions(included_fields=[0, 2])
@@ -88,14 +88,14 @@ def times_of(path: Path) -> tuple[Ints, Ints]:
 
 
 def write_told(path: Path, told: Iterable[LearningDocuments]) -> None:
-    """Documents that are learned from, with what was counted at them."""
+    """Write documents that a filter learns from, with the counts at their time."""
     with _writing(path, _told_batch(_NOTHING)) as writer:
         for some in told:
             writer.write_batch(_told_batch(some))
 
 
 def read_told(path: Path) -> LearningDocuments:
-    """The same, all together; nothing where nothing was written."""
+    """Read these documents at once; return none if there is no file."""
     import pyarrow as pa
 
     if not path.exists():
@@ -162,7 +162,7 @@ def _reads_of(batch: pa.RecordBatch) -> DocumentFeatures:
 
 
 def _by_place(column: pa.ListArray) -> dict[int, Ints]:
-    """The lists that are not empty."""
+    """Return the lists that are not empty, by position."""
     ends, flat = _flat(column, np.int64)
     places = np.flatnonzero(np.diff(ends)).tolist()
     return {place: flat[slice(*ends[place : place + 2])] for place in places}
@@ -187,7 +187,7 @@ def read_part(task: PartTask, number: int) -> None:
 
 
 class _Reading:
-    """A part as it is read."""
+    """Reads a part."""
 
     def __init__(self, task: PartTask) -> None:
         self._task = task
@@ -239,7 +239,7 @@ def tallied(filtering: RunningFilter, state: State) -> TermStatistics:
     return tally
 
 
-# --- what is learned from ---------------------------------------------------------------------
+# --- training documents -----------------------------------------------------------------------
 
 
 def tell_part(task: PartTask, number: int) -> None:
@@ -254,14 +254,15 @@ def tell_part(task: PartTask, number: int) -> None:
 
 
 def _windows(reads: Path, due: tuple[int, ...]) -> set[int]:
-    """The rows at which a lesson becomes due, and the last ones before them and before the end."""
+    """Return the rows where training examples become due, and the last ones before them and the
+    end."""
     rows, times = times_of(reads)
     marks = [*moments(times, due), len(rows)]
     return {row for mark in marks for row in range(max(0, mark - WIDTH), min(mark + 1, len(rows)))}
 
 
 def telling(task: PartTask, number: int, rows: Container[int]) -> Iterator[LearningDocuments]:
-    """Documents of a part by their rows, with what was counted in it when they came."""
+    """Yield documents of a part by row, with the part's counts at their time."""
     tally = task.started().tally()
     for reads in read_batches(task.part(number).reads):
         places = [place for place, row in enumerate(reads.rows.tolist()) if row in rows]
@@ -275,7 +276,7 @@ def telling(task: PartTask, number: int, rows: Container[int]) -> Iterator[Learn
 
 
 def score_part(task: PartTask, number: int) -> None:
-    """Write a part's lines of the run, from what the filter knows at its beginning."""
+    """Write a part's lines of the run, starting from the filter's state at its beginning."""
     part = task.part(number)
     begin, state = checkpoint.load(part.state, {})
     filtering = task.started()

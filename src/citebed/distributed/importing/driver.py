@@ -1,6 +1,6 @@
 """An import whose steps run on an engine, instead of in `citebed.collection.importing`.
 
-The driver commits, as ever, what concerns the collection as a whole: citing papers, queries and
+The driver commits everything that concerns the whole collection: citing papers, queries and
 judgements. Workers read, merge and name documents and write the shards. The memory of the driver
 grows with citing papers and the number of files, not with documents.
 """
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
 
 
 class Shard(NamedTuple):
-    """The file of a shard's documents, and how many texts have LaTeX left in them."""
+    """The file of a shard's documents, and the number of texts with LaTeX left."""
 
     path: Path
     latex: int
@@ -81,7 +81,7 @@ class Shard(NamedTuple):
 
 class Made(NamedTuple):
     """The result for all records: files of shards and of records set aside, in order, and the table
-    of the latter, if there are any."""
+    of records set aside, if there are any."""
 
     told: Became
     shards: list[Shard]
@@ -90,8 +90,8 @@ class Made(NamedTuple):
 
 
 def documents_of(place: Place, parts: list[Part], before: list[Piece]) -> Made:
-    """Merge the records of all parts, name their documents, and write these in shards; those that
-    were there ``before`` keep their cite keys."""
+    """Merge the records of all parts, name their documents, and write these in shards; documents
+    that existed ``before`` keep their cite keys."""
     start = send_messages(place.engine, seeds(parts))
     fates = merged(place, start, parts)
     fates = start.unionByName(select_kinds(fates, "fate", "made", "count"))
@@ -141,7 +141,7 @@ def _became(counts: list[dict[str, Any]]) -> Became:
 
 
 def _bases(parts: list[Part], counts: list[dict[str, Any]]) -> list[Message]:
-    """The place among all documents of the first one of each source in each part."""
+    """Return, for each part, the positions of the first documents of its sources among all."""
     bases: list[dict[str, int]] = [{} for _ in parts]
     base = 0
     sources = [(source, at) for at, part in enumerate(parts) for source in part.starts]
@@ -152,7 +152,7 @@ def _bases(parts: list[Part], counts: list[dict[str, Any]]) -> list[Message]:
 
 
 def _write_renamed(place: Place, names: DataFrame) -> None:
-    """Write the new ids of documents that wanted the same one. Only these come to the driver."""
+    """Write the new ids of documents that wanted an id in use. Only these come to the driver."""
     fresh = concat_tables(data for _, data in collect_messages(select_kinds(names, "id")))
     if fresh is None:
         fresh = pl.DataFrame(schema={"row": pl.Int64(), "fresh": pl.String()})
@@ -162,7 +162,7 @@ def _write_renamed(place: Place, names: DataFrame) -> None:
 def _written(
     place: Place, placed: DataFrame, told: Became
 ) -> tuple[list[Shard], list[Path], Path | None]:
-    """The files of shards and of what is aside, and that of the table of the latter."""
+    """Write shards and records set aside; return their files, and the table of the latter."""
 
     def notes(kind: str, work: Work, addresses: int, frame: DataFrame = placed) -> list[Any]:
         made = map_partitions(select_kinds(frame, kind), work, addresses)
@@ -189,9 +189,9 @@ Asked = tuple[pl.Series, pl.Series]
 def known(
     engine: Engine, shards: list[Path], aside: list[Path], asked: Asked, folder: Path
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Those documents and records set aside that have a name or a title which is asked."""
+    """Return the documents and records set aside that have one of the requested names or titles."""
     ours, others = _found(engine, shards, aside, asked, folder / "asked")
-    if others.height:  # one that is aside may have the id of a document
+    if others.height:  # a record set aside may have the id of a document
         names = pl.concat([asked[0], others["doc_id"].str.to_lowercase()]).unique()
         ours, others = _found(engine, shards, aside, (names, asked[1]), folder / "asked-again")
     return ours, others
@@ -214,7 +214,7 @@ def _found(
 
 
 def _look_up(place: str, shards: int, number: int, given: Given) -> Iterator[Message]:
-    """On a worker: what is asked of a file of documents, or of records that are set aside."""
+    """On a worker: look up names and titles in a file of documents, or of records set aside."""
     path = Path(json.loads(given["file"][0]))
     if number < shards:
         table = pl.read_parquet(path, columns=list(KNOWN), glob=False).select(KNOWN)
@@ -227,7 +227,7 @@ def _look_up(place: str, shards: int, number: int, given: Given) -> Iterator[Mes
 
 
 SHARD_SIZE = 250_000
-"""Default number of documents in a shard that an engine makes."""
+"""Default number of documents in a shard on an engine."""
 
 
 def import_on(
@@ -237,12 +237,12 @@ def import_on(
     options: ImportOptions = DEFAULTS,
     progress: Progress = SILENT,
 ) -> ImportReport:
-    """Import files and folders into the collection at ``folder``, on an engine: what
-    `import_sources` gives with the same ``shard_size``.
+    """Import files and folders into the collection at ``folder`` on an engine, with the results of
+    `import_sources` with the same ``shard_size``.
 
-    The folder and the sources must be at the same paths here and on the workers; or sources are
-    addresses that the engine reads (``s3a://…``, ``hdfs://…``), which are copied first. It happens
-    whole or not at all, whatever becomes of workers or of this process.
+    The folder and the sources must be at the same paths here and on the workers. Sources can also
+    be addresses that the engine reads (``s3a://…``, ``hdfs://…``); they are copied first. The
+    import happens completely or not at all, even if workers or this process end early.
     """
     if as_address(folder):
         raise CitebedError(
@@ -256,7 +256,7 @@ def import_on(
 
 
 class EngineImport(Import):
-    """One import in the making, on an engine."""
+    """One import on an engine."""
 
     def __init__(
         self,
@@ -281,7 +281,7 @@ class EngineImport(Import):
         return [self._here(path) for path in super()._with_copies(paths)]
 
     def _here(self, path: str | Path) -> str | Path:
-        """A path, or for an address a copy of what is there, named as a file there would be."""
+        """Return a path; for an address, copy its content and return the path of the copy."""
         address = as_address(path)
         if address is None:
             return path
@@ -311,7 +311,7 @@ class EngineImport(Import):
         check_languages(self.rules, {name for note in notes for name in note.languages})
         files = Parts(self.parts, (Path(note.path) for note in notes))
         problems = resolve_crossrefs(files) if any(note.crossrefs for note in notes) else []
-        # A name of its own: tasks of an import that was killed may still write elsewhere.
+        # A new folder: tasks of an import that was killed may still write to theirs.
         folder = Path(tempfile.mkdtemp(dir=self.parts))
         place = Place(self.engine, folder, self.rules, self.shards.size)
         made = documents_of(place, parts_of(notes, files), before)
@@ -320,8 +320,8 @@ class EngineImport(Import):
         return replace(made.told, problems=problems)
 
     def _take(self, made: Made) -> None:
-        """Put what workers wrote to where it is committed; of no documents there is a shard that is
-        empty."""
+        """Move the workers' files to where they are committed. Without documents, write one empty
+        shard."""
         table = self.ready / f"{ASIDE}.parquet"
         if made.set_aside is None:
             table_files.write_frames(table, iter(()), SET_ASIDE)
@@ -348,5 +348,5 @@ class EngineImport(Import):
 
     def _write(self) -> list[str]:
         remove = super()._write()
-        shutil.rmtree(self.parts, ignore_errors=True)  # the disk may have better use for the room
+        shutil.rmtree(self.parts, ignore_errors=True)  # free the disk space early
         return remove

@@ -1,9 +1,10 @@
-"""What a collection had before an import: its records, and the cite keys that documents keep.
+"""The state of a collection before an import: its records, and the cite keys to keep.
 
-A document of one record is in the documents table; the records of other documents are among those
-set aside. Both are sorted by source and line without any machine holding all of them. A document
-keeps its cite key if it shares an id, title or DOI with one of before, surest first (`SAME`).
-Nearly all keep their id and title, and are matched on workers; the driver gets the others.
+A document of one record is in the documents table; the records of other documents are in the table
+of records set aside. citebed sorts both by source and line, and no machine holds all of them. A
+document keeps its cite key if it shares an id, title or DOI with an earlier document; the most
+reliable match counts first (`SAME`). Nearly all documents keep their id and title, and workers
+match them; the driver gets the others.
 """
 
 from __future__ import annotations
@@ -53,13 +54,13 @@ if TYPE_CHECKING:
 
 _DEALT = "dealt"
 STEP = 1000
-"""Every thousandth record is a sample, from which the bounds of parts are chosen."""
+"""Every thousandth record is a sample, which determines the bounds of parts."""
 _ORDER = ("source", "line", "piece", "at")
-"""By source and line; records of one line in the order of the tables."""
+"""The order of records: by source and line, then by position in the tables."""
 
 
 class Piece(NamedTuple):
-    """Some rows of one of a table's files."""
+    """Some rows of a file of a table."""
 
     table: str
     path: str
@@ -67,12 +68,12 @@ class Piece(NamedTuple):
     size: int
 
     def read(self, schema: Schema) -> pl.DataFrame:
-        """Some columns of its rows."""
+        """Read some columns of these rows."""
         return table_files.read_slice(Path(self.path), self.table, schema, self.start, self.size)
 
 
 def pieces_of(folder: Path, table: str) -> list[Piece]:
-    """The pieces of a table of a collection, in their order."""
+    """Return the pieces of a table of a collection, in order."""
     most, pieces = merged_records.A_PART, list[Piece]()
     for path in _paths(folder, table):
         rows = table_files.count_rows(path)
@@ -84,7 +85,7 @@ def pieces_of(folder: Path, table: str) -> list[Piece]:
 
 
 def has_columns(folder: Path, columns: Iterable[str]) -> bool:
-    """Whether the documents of a collection, if it is one, have some columns."""
+    """Return True unless the documents of a collection at ``folder`` lack some columns."""
     schemas = map(table_files.read_schema, _paths(folder, "documents"))
     return all(schema.keys() >= set(columns) for schema in schemas)
 
@@ -112,8 +113,8 @@ def piece_in(given: Given) -> Piece:
 def earlier_records(
     engine: Engine, pieces: list[Piece], dropped: Iterable[str], place: Path
 ) -> list[PartNote]:
-    """The files of a collection's records, which are in pieces, but for those of sources that are
-    ``dropped``, in their order; they are written in ``place``."""
+    """Write the records of pieces in order to files in ``place``, except those of ``dropped``
+    sources. Return the notes of these files."""
     if not pieces:
         return []
     (place / "dropped.json").write_text(json.dumps(sorted(dropped)), encoding="utf-8")
@@ -127,13 +128,13 @@ def earlier_records(
     (place / _DEALT).mkdir()
     parts = map_partitions(start, partial(_deal, str(place)), len(pieces))
     notes = collect_messages(map_partitions(parts, partial(_write, str(place)), bounds.height + 1))
-    shutil.rmtree(place / _DEALT, ignore_errors=True)  # a task that is done twice may be at it
+    shutil.rmtree(place / _DEALT, ignore_errors=True)  # a repeated task may still use it
     return [PartNote(*json.loads(note)) for _, note in notes]
 
 
 def _sample(place: str, number: int, given: Given) -> Iterator[Message]:
-    """On a worker: what one in so many records of a piece, and the last, is ordered by; and how
-    many each stands for."""
+    """On a worker: sample the sort keys of a piece's records, and the last one, with the number of
+    records for which each stands."""
     keys = _read(place, number, piece_in(given), ("source", "line")).sort(_ORDER)
     some = keys.gather_every(STEP, STEP - 1).with_columns(rows=pl.lit(STEP, pl.Int64))
     rest = keys.tail(1).with_columns(rows=pl.lit(keys.height % STEP, pl.Int64))
@@ -141,7 +142,7 @@ def _sample(place: str, number: int, given: Given) -> Iterator[Message]:
 
 
 def _deal(place: str, number: int, given: Given) -> Iterator[Message]:
-    """On a worker: the records of a piece, to the parts that they are in."""
+    """On a worker: send the records of a piece to their parts."""
     records = _read(place, number, piece_in(given), tuple(RECORD))
     bounds = read_ipc(Path(place, "bounds.arrow")).with_columns(part=pl.lit(1))
     keys = records.select(_ORDER).with_row_index("row")
@@ -160,7 +161,7 @@ def _write(place: str, number: int, given: Given) -> Iterator[Message]:
 
 
 def _read(place: str, number: int, piece: Piece, columns: tuple[str, ...]) -> pl.DataFrame:
-    """Those rows of a piece that are records as they were read, with what they are ordered by."""
+    """Return the rows of a piece that are records as they were read, with their sort keys."""
     of_documents = piece.table == "documents"
     more = ("doc_id", "records", "read_as") if of_documents else ()
     schema = OWN if of_documents else TABLES[piece.table]
@@ -176,7 +177,7 @@ def _read(place: str, number: int, piece: Piece, columns: tuple[str, ...]) -> pl
 
 @lru_cache(2)
 def _dropped(place: str) -> list[str]:
-    """The names of sources, which may be many."""
+    """Return the names of dropped sources, which may be many."""
     names: list[str] = json.loads(Path(place, "dropped.json").read_text("utf-8"))
     return names
 
@@ -185,14 +186,14 @@ _FIRST, *_OTHERS = SAME
 _LEFT, _TWICE = "left.arrow", "twice.arrow"
 _KEPT = (pl.col("owner").alias("row"), "kept", "home")
 _OF_OWNERS = ("owner", "home", "doc_id", "doi", "title", "year")
-"""A record as it is asked for: its document, the part that this is in, and what tells which."""
+"""The columns of a record in requests: its document, the document's part, and its identity."""
 
 
 def keys_of_before(
     place: Place, given: DataFrame, parts: int, before: list[Piece], buckets: int
 ) -> DataFrame:
-    """The keys of before, to the parts of the documents that keep them; ``given`` is what was
-    decided of the records of parts, whose ids are written."""
+    """Send earlier cite keys to the parts of the documents that keep them. ``given`` has the
+    decisions about records; the new ids must be written already."""
     engine, folder = place.engine, place.folder
     _write_twice(place, before, buckets)
     now = map_partitions(given, partial(_now, place.rules, str(folder), buckets), parts)
@@ -220,8 +221,7 @@ def keys_of_before(
 
 
 def _now(rules: Rules, folder: str, buckets: int, number: int, given: Given) -> Iterator[Message]:
-    """On a worker: the records of a part's documents, to where those of before with their ids
-    are."""
+    """On a worker: send the records of a part's documents to the partitions of their ids."""
     table = named(decided(given, rules), read_ipc(Path(folder, RENAMED)), "row", "doc_id", "doc_id")
     records = _numbered(table.filter(pl.col("owner").is_not_null()).select(
         "row", "owner", "size", "doc_id", "doi", "title", "year", home=pl.lit(number, pl.Int64)
@@ -241,7 +241,7 @@ def _write_twice(place: Place, before: list[Piece], buckets: int) -> None:
 
 
 def _keys(buckets: int, _: int, given: Given) -> Iterator[Message]:
-    """On a worker: the keys of some documents that there were."""
+    """On a worker: send the earlier cite keys of a piece to partitions by key."""
     keys = piece_in(given).read({"cite_key": BEFORE["cite_key"]})
     yield from _by_name("key", keys, "cite_key", buckets)
 
@@ -253,15 +253,14 @@ def _twice(bucket: int, given: Given) -> Iterator[Message]:
 
 
 def _before(folder: str, buckets: int, _: int, given: Given) -> Iterator[Message]:
-    """On a worker: the documents that there were, with a key of their own."""
+    """On a worker: send the earlier documents that have a key of their own to partitions by id."""
     twice = read_ipc(Path(folder, _TWICE))
     documents = piece_in(given).read(BEFORE).join(twice, on="cite_key", how="anti")
     yield from _by_name("before", _numbered(documents), "doc_id", buckets)
 
 
 def _numbered(documents: pl.DataFrame) -> pl.DataFrame:
-    """Documents with their DOIs and titles as numbers, the same on every machine, which is all that
-    is compared."""
+    """Replace DOIs and titles by numbers, which are the same on every machine."""
     titles = (number_of(title) if title else None for title in documents["title"])
     dois = (None if doi is None else number_of(doi) for doi in documents["doi"])
     return documents.with_columns(
@@ -272,7 +271,7 @@ def _numbered(documents: pl.DataFrame) -> pl.DataFrame:
 
 
 def _by_name(kind: str, table: pl.DataFrame, name: str, buckets: int) -> Iterator[Message]:
-    """Rows to where others of the same name are."""
+    """Send rows with equal names to the same partition."""
     bucket = [zlib.crc32(text.encode()) % buckets for text in table[name]]
     yield from send_rows(
         kind, table.with_columns(bucket=pl.Series(bucket, dtype=pl.Int64)), "bucket"
@@ -280,8 +279,8 @@ def _by_name(kind: str, table: pl.DataFrame, name: str, buckets: int) -> Iterato
 
 
 def _match(buckets: int, bucket: int, given: Given) -> Iterator[Message]:
-    """On a worker: the documents of some ids, now and before. A key that several would keep is
-    not assigned yet; a document of several records is asked for where all of these are."""
+    """On a worker: match documents by id, now and before. Keys that several could keep are decided
+    later; documents of several records meet in the partition of all their records."""
     now, before = concat_tables(given.get("now", ())), concat_tables(given.get("before", ()))
     if before is None:
         before = _numbered(empty_table(BEFORE))
@@ -303,7 +302,7 @@ def _match(buckets: int, bucket: int, given: Given) -> Iterator[Message]:
 
 
 def _settle(bucket: int, given: Given) -> Iterator[Message]:
-    """On a worker: documents of several records, which keep a key where these have but one."""
+    """On a worker: let documents of several records keep a key if their records have only one."""
     table = concat_tables(given["claim"])
     assert table is not None
     home = pl.col("home").filter(pl.col("row") == pl.col("owner")).first().over("owner")
@@ -324,7 +323,7 @@ def _here(kind: str, table: pl.DataFrame, bucket: int) -> Iterator[Message]:
 
 
 def _alike(folder: str, bucket: int, given: Given) -> Iterator[Message]:
-    """On a worker: the records that may be one of the documents that are left."""
+    """On a worker: return the records that may belong to an unmatched earlier document."""
     left, records = read_ipc(Path(folder, _LEFT)), concat_tables(given["rest"])
     assert records is not None
     alike = [records.join(left, on=names, how="semi") for names in _OTHERS]

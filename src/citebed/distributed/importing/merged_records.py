@@ -1,8 +1,8 @@
-"""Finding the records that describe one document, by a shuffle.
+"""Find the records of the same document with a shuffle.
 
 Records of one document share a text (`SHARED`). Records that share one, directly or through others,
 meet on one worker, which decides by the same rules as one machine. All other records are documents
-by themselves and stay where they are.
+by themselves and stay in their parts.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ if TYPE_CHECKING:
 
 
 AT_ONCE = 20_000
-"""So many records that may be the same are looked at together."""
+"""Number of possibly equal records that a worker compares at a time."""
 A_PART = 100_000
 """Approximate number of records in a part, the unit of work of a worker."""
 _FEW = 2_000_000
-"""So many texts of records that share one are followed by one worker, in some 450 MB."""
+"""Up to this many links from records to shared texts, one worker follows them (in 450 MB)."""
 _LINKED = 200_000
-"""The texts of so many records are looked at together, to find those that several have."""
+"""Number of records whose texts a worker compares at a time, to find shared texts."""
 _LINKS = "key bigint, row bigint, part bigint"
 _LABELS = "row bigint, part bigint, label bigint"
 
@@ -73,23 +73,22 @@ class Place(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Files of records: where they are, the row of the first of each source among all records, and
-    how many they have."""
+    """Files of records: their paths, the row of each source's first record among all records, and
+    their number."""
 
     paths: list[str]
     starts: dict[str, int]
     rows: int
 
     def records(self) -> pl.DataFrame:
-        """Its records with their ``row`` among all."""
+        """Return the records with their ``row`` among all records."""
         records = pl.concat(read_ipc(Path(path)).select(list(RECORD)) for path in self.paths)
         starts = pl.col("source").replace_strict(self.starts, return_dtype=pl.Int64())
         return records.with_columns(row=starts + pl.int_range(pl.len()).over("source"))
 
 
 def parts_of(notes: list[PartNote], files: Parts) -> list[Part]:
-    """The parts of all records, which are in the order of their sources' names: so many files that
-    they are worth a task."""
+    """Group the files of records, in the order of sources, into parts that are worth a task."""
     counts: list[Counter[str]] = []
     paths: list[list[str]] = []
     for at, note in enumerate(notes):
@@ -118,7 +117,7 @@ def part_in(given: Given) -> Part:
     return Part(*json.loads(given["part"][0]))
 
 
-# --- What may be the same ---------------------------------------------------------------------
+# --- Records that may be the same -------------------------------------------------------------
 
 
 def merged(place: Place, start: DataFrame, parts: list[Part]) -> DataFrame:
@@ -142,7 +141,7 @@ def merged(place: Place, start: DataFrame, parts: list[Part]) -> DataFrame:
 
 
 def _links(place: Place, start: DataFrame, parts: list[Part]) -> DataFrame:
-    """The texts that several records have, as numbers, with the records that have them."""
+    """Return the texts that several records share, as numbers, with the rows of these records."""
     buckets = 1 + sum(part.rows for part in parts) // _LINKED
     every = map_partitions(start, partial(_link, place.rules, buckets), len(parts))
     doubled = persist(
@@ -152,7 +151,7 @@ def _links(place: Place, start: DataFrame, parts: list[Part]) -> DataFrame:
 
 
 def _link(rules: Rules, buckets: int, number: int, given: Given) -> Iterator[Message]:
-    """On a worker: the texts that the records of a part may share with others."""
+    """On a worker: send the texts that a part's records may share with others."""
     records = part_in(given).records()
     records = records.filter(exclusion_reasons(records, rules).is_null())
     texts = SHARED.of(records.select(SHARED.columns)).with_columns(records["row"])
@@ -163,7 +162,7 @@ def _link(rules: Rules, buckets: int, number: int, given: Given) -> Iterator[Mes
 
 
 def _doubled(bucket: int, given: Given) -> Iterator[Message]:
-    """On a worker: those texts of some that several records have."""
+    """On a worker: keep the texts that several records share."""
     links = concat_tables(given["link"])
     assert links is not None
     several = links.filter(pl.col("key").is_duplicated())
@@ -171,7 +170,7 @@ def _doubled(bucket: int, given: Given) -> Iterator[Message]:
 
 
 def _unpacked(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """On a worker: the links of parcels, as rows of the engine's."""
+    """On a worker: unpack links from messages into rows of the engine."""
     for batch in batches:
         for data in batch["data"].to_pylist():
             links = unpack_table(data).select("key", "row", "part")
@@ -185,8 +184,8 @@ def number_of(text: str) -> int:
 
 
 def _components(place: Place, links: DataFrame) -> DataFrame | None:
-    """The records that share a text with another, with a ``label`` that is the same for those which
-    do by way of others, too: the least row; ``None`` where there are none."""
+    """Return the records that share a text, with a ``label``: the lowest row of all records that
+    they share texts with, directly or through others. Return ``None`` if there are none."""
     from pyspark.sql import functions as of
 
     found = links.withColumn("label", of.col("row"))
@@ -200,7 +199,7 @@ def _components(place: Place, links: DataFrame) -> DataFrame | None:
         if now[0] <= _FEW:
             few = found.withColumn("all", of.lit(0)).groupBy("all").applyInArrow(_followed, _LABELS)
             return persist(place.engine, few, place.folder / "labels")
-        if now == before:  # labels only ever get less
+        if now == before:  # labels never increase
             return found.select("row", "part", "label").distinct()
         before, number = now, number + 1
         least = found.groupBy("key").agg(of.min("label").alias("least"))
@@ -209,7 +208,7 @@ def _components(place: Place, links: DataFrame) -> DataFrame | None:
 
 
 def _followed(table: pa.Table) -> pa.Table:
-    """On a worker: the labels of a few links; each step would be several jobs of an engine's."""
+    """On a worker: label few links at once; on the engine each step would be several jobs."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -240,11 +239,11 @@ def _bringing(buckets: int) -> Any:
     return bring
 
 
-# --- What is the same -------------------------------------------------------------------------
+# --- Records that are the same ---------------------------------------------------------------
 
 
 def _merge(bucket: int, given: Given) -> Iterator[Message]:
-    """On a worker: which of some records are one document, and the documents of several."""
+    """On a worker: decide which records are one document; merge documents of several records."""
     records = concat_tables(given["record"])
     assert records is not None
     records = records.sort("row").rechunk()
@@ -269,8 +268,8 @@ def _merge(bucket: int, given: Given) -> Iterator[Message]:
 
 
 def _made_of(records: pl.DataFrame) -> pl.DataFrame:
-    """The documents of several records, each with the part of its first one, and the cite keys that
-    it would have (``own``, ``in_bib``, ``made``)."""
+    """Merge documents of several records; return them with the part of their first record, and with
+    the cite keys that they may get (``own``, ``in_bib``, ``made``)."""
     made = combine(records.select(*RECORD, "row", "identity", "doubtful"))
     wanted = wishes(
         records.select("row", "owner").hstack(WISHES.of(records.select(WISHES.columns)))
@@ -291,17 +290,16 @@ def files_of(table: pl.DataFrame) -> dict[str, dict[str, int]]:
 
 
 NAMES_AT_ONCE = 100_000
-"""Approximate number of names that are compared together."""
+"""Approximate number of names that a worker compares at a time."""
 
 
 def buckets_for(records: int) -> int:
-    """Into how many buckets the names of so many records go."""
+    """Return the number of partitions for the names of this many records."""
     return 1 + records // NAMES_AT_ONCE
 
 
 def asking(kind: str, table: pl.DataFrame, name: str, buckets: int) -> Iterator[Message]:
-    """Documents with what they want to be called by (in the column ``name``), to where others are
-    that want the same."""
+    """Send documents to partitions by the name that they want (in the column ``name``)."""
     own = table.with_columns(stem=pl.col(name), mine=True)
     numbered = own.with_columns(stem=strip_number(pl.col(name)), mine=False)
     asked = pl.concat([own, numbered.filter(pl.col("stem") != pl.col(name))])
@@ -312,8 +310,8 @@ def asking(kind: str, table: pl.DataFrame, name: str, buckets: int) -> Iterator[
 
 
 def named(wishes: DataFrame, buckets: int) -> DataFrame:
-    """The cite keys of all documents, to the parts that they are in, and the ids of those that
-    cannot have the one they want."""
+    """Return the cite keys of all documents, for their parts, and new ids for documents that cannot
+    have the wanted one."""
     keys = map_partitions(select_kinds(wishes, "wish"), _keys, buckets)
     return keys.unionByName(ids(wishes, buckets))
 

@@ -1,7 +1,7 @@
 """The tables of an import: the shards with their documents, and the records set aside.
 
-Each part is processed twice: first to find out what its documents want to be called and how many
-there are, then, when the place of each document is known, to send them to their shards.
+Each part is processed twice: first to collect the names that its documents want and their number,
+then, when the position of each document is known, to send them to their shards.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _FATE = {
 
 
 def decided(given: Given, rules: Rules) -> pl.DataFrame:
-    """The records of a part with what becomes of them."""
+    """Return the records of a part with the decisions about them."""
     records = part_in(given).records().sort("row")
     fates = concat_tables(given.get("fate", ()))
     fates = pl.DataFrame(schema=_FATE) if fates is None else fates.select(list(_FATE))
@@ -58,8 +58,8 @@ def decided(given: Given, rules: Rules) -> pl.DataFrame:
 
 
 def ask(rules: Rules, buckets: int, with_ids: bool, number: int, given: Given) -> Iterator[Message]:
-    """On a worker: what the documents of a part want to be called, whose keys of before it is told,
-    and how many records and documents there are."""
+    """On a worker: request names for the documents of a part, given their earlier keys, and count
+    its records and documents."""
     table = decided(given, rules)
     alone = table.filter(pl.col("size") == 1)
     own = wishes(alone.select("row", "owner").hstack(WISHES.of(alone.select(WISHES.columns))))
@@ -79,7 +79,7 @@ def ask(rules: Rules, buckets: int, with_ids: bool, number: int, given: Given) -
 
 
 def ask_ids(rules: Rules, buckets: int, _: int, given: Given) -> Iterator[Message]:
-    """On a worker: the ids that the documents of a part want."""
+    """On a worker: request ids for the documents of a part."""
     owners = decided(given, rules).filter(pl.col("owner") == pl.col("row"))
     yield from asking("name", owners.select("row", "doc_id"), "doc_id", buckets)
 
@@ -98,7 +98,7 @@ def _counts(table: pl.DataFrame) -> dict[str, object]:
 
 
 def place(rules: Rules, size: int, folder: str, _: int, given: Given) -> Iterator[Message]:
-    """On a worker: the documents of a part to their shards of a size, and what is aside."""
+    """On a worker: send the documents of a part to their shards, and its records set aside."""
     table = decided(given, rules)
     fresh = read_ipc(Path(folder, RENAMED))
     table = named(table, fresh, "row", "doc_id", "id")
@@ -114,14 +114,14 @@ def place(rules: Rules, size: int, folder: str, _: int, given: Given) -> Iterato
 
 
 def named(table: pl.DataFrame, fresh: pl.DataFrame, row: str, old: str, new: str) -> pl.DataFrame:
-    """A table with the ids of documents by their rows as they became, in the column ``new``."""
+    """Return a table with the final ids of documents in the column ``new``."""
     ids = fresh.rename({"row": row})
     joined = table.join(ids, on=row, how="left", maintain_order="left")
     return joined.with_columns(pl.coalesce("fresh", old).alias(new)).drop("fresh")
 
 
 def _places(table: pl.DataFrame, bases: dict[str, int]) -> pl.Series:
-    """The place of each document among all, in the row of its first record."""
+    """Return the position of each document among all, in the row of its first record."""
     is_owner = (pl.col("owner") == pl.col("row")).fill_null(value=False)
     base = pl.col("source").replace_strict(bases, return_dtype=pl.Int64())
     before = is_owner.cum_sum().over("source").cast(pl.Int64) - 1
@@ -129,7 +129,7 @@ def _places(table: pl.DataFrame, bases: dict[str, int]) -> pl.Series:
 
 
 def _documents(table: pl.DataFrame, given: Given) -> pl.DataFrame:
-    """The documents that begin in a part, as they are written, by ``row``."""
+    """Return the finished documents that begin in a part, with their ``row``."""
     keys = concat_tables(given.get("key", ()))
     if keys is None:
         return pl.DataFrame(schema={**DOCUMENTS, "row": pl.Int64()})
@@ -148,7 +148,7 @@ def _documents(table: pl.DataFrame, given: Given) -> pl.DataFrame:
 
 
 def write_shard(folder: str, number: int, given: Given) -> Iterator[Message]:
-    """On a worker: write the documents of a shard, and tell where they are."""
+    """On a worker: write the documents of a shard, and return the path."""
     table = read_spilled_tables(given["document"])
     path = Path(tempfile.mkdtemp(dir=folder)) / "documents.parquet"
     table = table.sort("row").drop("row")
@@ -158,7 +158,7 @@ def write_shard(folder: str, number: int, given: Given) -> Iterator[Message]:
 
 
 def write_aside(folder: str, span: int, given: Given) -> Iterator[Message]:
-    """On a worker: write some of the records that are set aside, and tell where they are."""
+    """On a worker: write some of the records set aside, and return the path."""
     table = concat_tables(given["aside"])
     assert table is not None
     path = Path(tempfile.mkdtemp(dir=folder)) / "aside.arrow"
@@ -167,7 +167,7 @@ def write_aside(folder: str, span: int, given: Given) -> Iterator[Message]:
 
 
 def write_set_aside(folder: str, _: int, given: Given) -> Iterator[Message]:
-    """On a worker: put the records that are set aside into one table, and tell where it is."""
+    """On a worker: join the records set aside in one table, and return its path."""
     parts = map(Path, json.loads(given["aside"][0]))
     path = Path(tempfile.mkdtemp(dir=folder)) / "set_aside.parquet"
     write_frames(path, map(read_ipc, parts), SET_ASIDE)

@@ -1,7 +1,7 @@
-"""Reading the files of an import on workers, which hash, split and parse them where they are.
+"""Reading the files of an import on workers, which hash, split and parse them.
 
-Workers write tables to the staging folder of the collection, each try to a folder of its own, so
-that a repeated task does no harm. The driver gets the paths of the tables.
+Workers write tables to the staging folder of the collection, each attempt to a folder of its own,
+so that a repeated task does no harm. The driver gets the paths of the tables.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ from citebed.wording import printable
 AT_ONCE = 32 << 20
 """Bytes that a worker gets to read at a time."""
 _PACKED = 8
-"""A packed file may have so many times its bytes: from there on it is looked at."""
+"""A packed file may unpack to this many times its size; citebed then looks into it."""
 _MOST_SHARES = 16
 """Maximum number of workers that read a packed file: each unpacks it from the beginning."""
 
 _COMPARED = 4 << 10
-"""Bytes of a piece that tell whether it is what the file has there, and not what it unpacks to."""
+"""Number of bytes that show whether a piece is in the file as it is, or was unpacked."""
 
 Cut = tuple[int, int, int, str]
 """Offset, size, first line and format of a piece of a file."""
 Share = tuple[int, int, int]
 """A range of pieces (first, end), and their bytes."""
 Looked = tuple[str, list[Cut] | None, list[Share] | None, int]
-"""The hash of a file, where it can be cut, else how it can be shared, and its bytes."""
+"""The hash of a file, the places to cut it, or else how to share it, and its size."""
 
 
 class PartNote(NamedTuple):
@@ -68,7 +68,7 @@ class PartNote(NamedTuple):
 
 @dataclass
 class EngineReader(Reader):
-    """Reads the files of an import on an engine; ``notes`` are of the files in ``records``."""
+    """Reads the files of an import on an engine; ``notes`` describe the files in ``records``."""
 
     engine: Engine = field(kw_only=True)
     notes: list[PartNote] = field(default_factory=list)
@@ -136,12 +136,12 @@ def _looked_at(engine: Engine, files: list[SourceFile], settings: Path) -> dict[
 
 
 def _look(settings: str, number: int, given: Given) -> Iterator[Message]:
-    """On a worker: what there is to know of files before they are read."""
+    """On a worker: hash files, and find out where they can be cut."""
     if not Path(settings).is_file():
         raise CitebedError(
-            f"the engine's workers do not see '{printable(Path(settings).parent)}'. A collection "
-            "that is imported on an engine, and its sources, must lie where this machine and all "
-            "workers see them at the same path: choose a folder of a shared file system."
+            f"the engine's workers do not see '{printable(Path(settings).parent)}'. This machine "
+            "and all workers must see the collection and its sources at the same path: choose a "
+            "folder of a shared file system."
         )
     told = []
     for spec in json.loads(given["files"][0]):
@@ -157,7 +157,7 @@ def _look(settings: str, number: int, given: Given) -> Iterator[Message]:
 
 
 def _shares(file: SourceFile, settings: str) -> list[Share] | None:
-    """How several workers can share the pieces of a file, each reading what is before its own."""
+    """Divide the pieces of a file among workers, each of which reads everything before its own."""
     sizes = [
         len(piece.chunk.data) if isinstance(piece, Piece) else 0
         for piece in split_file(file, _recogniser(settings), _settings(settings)["only"], {})
@@ -176,8 +176,7 @@ def _shares(file: SourceFile, settings: str) -> list[Share] | None:
 
 
 def _cuts(file: SourceFile, settings: str) -> list[Cut] | None:
-    """Where the pieces of a file are; ``None`` where they are not just parts of it, each to be read
-    without the others."""
+    """Return the pieces of a file; ``None`` unless they are parts of it that can be read alone."""
     if _settings(settings)["only"]:
         return None
     cuts: list[Cut] = []
@@ -192,7 +191,7 @@ def _cuts(file: SourceFile, settings: str) -> list[Cut] | None:
 
 
 def _is_apart(piece: Piece, file: SourceFile, at: int) -> bool:
-    """Whether a piece is what the file has at a place, and needs nothing of what is before it."""
+    """Return True if a piece is in the file at this place and can be read without earlier ones."""
     format = FORMATS[piece.format]
     if (
         piece.chunk.source != file.name
@@ -213,13 +212,13 @@ def _settings(path: str) -> dict[str, Any]:
 
 
 def _recogniser(settings: str) -> FormatDetector:
-    """One for each task: it learns the names that it meets, and a task may be run twice."""
+    """Return a new detector for each task: it learns names, and a task may run twice."""
     values = _settings(settings)
     return FormatDetector(values["forced"], values["names"])
 
 
 def _batches(specs: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Files, and cut ones in parts, until there is enough to be worth a task."""
+    """Group files, and parts of cut files, until a group is worth a task."""
     waiting: list[dict[str, Any]] = []
     size = 0
     for spec in itertools.chain.from_iterable(map(_parts, specs)):
@@ -233,7 +232,7 @@ def _batches(specs: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
 
 def _parts(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """A file that can be cut or shared, in parts of some pieces."""
+    """Yield the parts of a file that can be cut or shared."""
     for first, stop, size in spec.get("shares") or ():
         yield {**spec, "shares": [first, stop], "size": size}
     if not spec.get("cuts"):
