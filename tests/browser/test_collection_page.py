@@ -70,7 +70,7 @@ def test_what_is_wrong_is_told_with_how_to_mend_it(page: InBrowser) -> None:
     page.press("v")
     page.until(lambda: page.browser.all("#findings details"), "nothing was found out")
     for finding in page.browser.all(".finding"):
-        assert "To mend it:" in finding.text
+        assert "To fix it:" in finding.text
     page.until(lambda: page.browser.all("#statistics[aria-busy=false] table"))
     assert "Documents" in page.browser.texts("#statistics caption")
 

@@ -150,7 +150,7 @@ def test_a_measure_or_model_that_is_wrong_is_told_and_files_of_ones_own_are_take
     page.open(390)
     page.browser.one("#drop input").send_keys(f"{run}\n{tmp_path / 'other.run'}")
     page.until(lambda: "runs/mine.run" in page.browser.one("#dropped").text)
-    assert "Not taken: 'other.run' is neither" in page.browser.one("#dropped .problem").text
+    assert "Not added: 'other.run' is neither" in page.browser.one("#dropped .problem").text
     page.until(lambda: page.scored() == ["mine"])
     page.browser.run("document.getElementById('fold').open = true")
     page.browser.one("#measure").send_keys("nDGC@5\n")

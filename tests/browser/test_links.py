@@ -308,7 +308,7 @@ class Bench(InBrowser):
         self.browser.run(script, text)
         shown = "#results[data-shown], #trouble > *"
         self.until(lambda: self.browser.all(shown), "no answer")
-        self.until(lambda: self.browser.one("#kept").text == "kept", "not kept")
+        self.until(lambda: self.browser.one("#kept").text == "saved", "not saved")
         busy = "return document.getElementById('results').getAttribute('aria-busy')"
         self.until(lambda: self.browser.run(busy) == "false", "still busy")
 

@@ -59,7 +59,7 @@ class Page:
 
     def write(self, text: str) -> None:
         self.answered(lambda: self.browser.one("#text").send_keys(text))
-        self.until(lambda: self.browser.one("#kept").text == "kept", "not kept")
+        self.until(lambda: self.browser.one("#kept").text == "saved", "not saved")
 
     def found(self) -> list[str]:
         return [each.get_attribute("data-doc") for each in self.browser.all(".result")]
@@ -129,7 +129,7 @@ def test_the_basket_outlives_the_server(page: Page) -> None:
     page.workbench.server.stop()
     page.act(page.found()[1], "cite")
     toast = page.browser.one("#toast")
-    page.until(lambda: "does not answer" in toast.get_attribute("textContent"), "nothing is said")
+    page.until(lambda: "does not respond" in toast.get_attribute("textContent"), "nothing is said")
     assert page.basket() == 1  # nothing is shown that is not so
     page.workbench.server.start()
     page.workbench.reload()
@@ -149,9 +149,9 @@ def test_what_is_typed_while_the_server_is_away_is_kept_when_it_is_back(page: Pa
     text, kept = page.browser.one("#text"), page.browser.one("#kept")
     page.workbench.server.stop()
     text.send_keys(" More.")
-    page.until(lambda: "not kept" in kept.text, "nothing is said")
+    page.until(lambda: "not saved" in kept.text, "nothing is said")
     page.workbench.server.start()
-    page.until(lambda: kept.text == "kept", "not kept")
+    page.until(lambda: kept.text == "saved", "not saved")
     assert kept_text(page) == f"{FIRST} More."
     page.workbench.server.stop()
     text.send_keys(" And more.")
@@ -159,7 +159,7 @@ def test_what_is_typed_while_the_server_is_away_is_kept_when_it_is_back(page: Pa
     page.workbench.server.start()
     page.open()
     assert page.browser.one("#text").get_attribute("value") == f"{FIRST} More. And more."
-    page.until(lambda: page.browser.one("#kept").text == "kept", "not kept")
+    page.until(lambda: page.browser.one("#kept").text == "saved", "not saved")
     assert kept_text(page) == f"{FIRST} More. And more."
 
 
@@ -185,8 +185,8 @@ def test_a_file_beside_what_is_typed_is_another_draft(page: Page) -> None:
     assert page.browser.texts(".passage-text") == [SECOND]
     passed = page.browser.texts("#file-passed li")
     assert passed == [
-        "my.ris: a bibliography: import it in the Collection room.",
-        "my.png: not read (no draft, and no .bib).",
+        "my.ris: a bibliography: import it on the Collection page.",
+        "my.png: not read (neither a draft nor a .bib file).",
     ]
     texts = {each.excerpt for each in citebed.open(page.workbench.folder).desk.drafts()}
     assert {"", FIRST} <= texts

@@ -57,7 +57,7 @@ class Tabs:
         self.browser.run(script, words)
 
     def wait_kept(self) -> None:
-        self.until(lambda: self.browser.one("#kept").text == "kept", "not kept")
+        self.until(lambda: self.browser.one("#kept").text == "saved", "not saved")
 
     def wait_asked(self) -> None:
         self.until(lambda: self.browser.all("#versions[open]"), "the page does not ask")

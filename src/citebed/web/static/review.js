@@ -281,7 +281,7 @@ async function saveEditor(form) {
   }
   const item = form.dataset.item;
   const fields = fieldsOf(form);
-  const body = item === "front" ? { kind: "front", ...fields } : { kind: "sentence", item, ...changed(item, fields) };
+  const body = item === "front" ? { kind: "front", ...fields } : { kind: "sentence", item, ...changedFields(item, fields) };
   const goBack = keepPlace(item);
   await sendStep(body, () => {
     closeEditor();

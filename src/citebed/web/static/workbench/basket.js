@@ -1,15 +1,15 @@
-// The basket of a draft: what it will cite, the keys to type, and the ways to hand it on.
+// The basket of a draft: the papers that it will cite, with their citation keys and downloads.
 
-import { make, tell } from "./frame.js";
+import { make, showToast } from "./frame.js";
 import { exportAddress } from "./desk.js";
-import { authorsOf, documentAddress } from "./result.js";
+import { documentAddress, formatAuthors } from "./result.js";
 
 const at = (id) => document.getElementById(id);
 const basket = at("basket");
 const wide = matchMedia("(min-width: 56.01rem)");
 
-/* Put a text where it can be pasted from; older ways where a browser allows no other. */
-async function copy(words) {
+/* Copy a text to the clipboard. Without permission for the clipboard, use the old execCommand. */
+async function copyText(words) {
   try {
     await navigator.clipboard.writeText(words);
   } catch {
@@ -23,18 +23,18 @@ async function copy(words) {
 }
 
 function line(paper, remove) {
-  const who = [authorsOf(paper.authors), paper.year].filter(Boolean).join(", ");
+  const who = [formatAuthors(paper.authors), paper.year].filter(Boolean).join(", ");
   return make("li", {},
     make("div", {},
       make("a", { href: documentAddress(paper.doc_id), title: paper.title || paper.doc_id }, paper.title || paper.doc_id),
       make("span", { class: "quiet" }, who ? `${who} · ` : "", make("code", {}, paper.key))),
-    make("button", { type: "button", class: "icon", "aria-label": `Out of the basket: ${paper.title || paper.doc_id}`, title: "Out of the basket", onclick: () => remove(paper.doc_id) }, "×"));
+    make("button", { type: "button", class: "icon", "aria-label": `Remove from the basket: ${paper.title || paper.doc_id}`, title: "Remove from the basket", onclick: () => remove(paper.doc_id) }, "×"));
 }
 
 let keys = [];
 let draftId = "";
 
-/* Show what is in the basket of a draft. */
+/* Show the basket of a draft. */
 export function showBasket(id, papers, remove) {
   draftId = id;
   keys = papers.map((paper) => paper.key);
@@ -45,28 +45,28 @@ export function showBasket(id, papers, remove) {
   basket.classList.toggle("has-papers", papers.length > 0);
   for (const link of basket.querySelectorAll("a[data-form]")) {
     if (papers.length) link.href = exportAddress(id, link.dataset.form);
-    else link.removeAttribute("href"); // there is nothing to download
+    else link.removeAttribute("href"); // nothing to download
   }
 }
 
 export async function copyKeys() {
-  if (!keys.length) return void tell("The basket is empty: cite a paper first.");
+  if (!keys.length) return void showToast("The basket is empty: cite a paper first.");
   const words = `\\cite{${keys.join(",")}}`;
-  await copy(words);
-  tell(`Copied ${words}`);
+  await copyText(words);
+  showToast(`Copied ${words}`);
 }
 
 async function copyBibtex() {
   const answer = await fetch(exportAddress(draftId, "bibtex"));
-  if (!answer.ok) return void tell("That did not work: the server does not answer.");
-  await copy(await answer.text());
-  tell(keys.length === 1 ? "Copied 1 entry" : `Copied ${keys.length} entries`);
+  if (!answer.ok) return void showToast("The server does not respond. Try again.");
+  await copyText(await answer.text());
+  showToast(keys.length === 1 ? "Copied 1 entry" : `Copied ${keys.length} entries`);
 }
 
-const fit = () => {
+const openIfWide = () => {
   basket.open = wide.matches;
 };
-fit();
-wide.addEventListener("change", fit);
+openIfWide();
+wide.addEventListener("change", openIfWide);
 at("copy-keys").addEventListener("click", copyKeys);
 at("copy-bibtex").addEventListener("click", copyBibtex);

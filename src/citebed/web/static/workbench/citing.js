@@ -1,42 +1,42 @@
-// Buttons that take a paper into the basket of the draft at hand, wherever a page has them.
+// Buttons that add a paper to the basket of the current draft or remove it.
 
-import { tell } from "./frame.js";
-import { cite, draftAtHand } from "./desk.js";
+import { showToast } from "./frame.js";
+import { cite, loadCurrentDraft } from "./desk.js";
 
 let basket = new Set();
 
 function show(button) {
-  const taken = basket.has(button.dataset.cite);
-  button.setAttribute("aria-pressed", String(taken));
-  button.textContent = taken ? "Cited" : "Cite";
+  const isCited = basket.has(button.dataset.cite);
+  button.setAttribute("aria-pressed", String(isCited));
+  button.textContent = isCited ? "Cited" : "Cite";
   const title = button.getAttribute("aria-label")?.replace(/^Cited? /, "");
   if (title) button.setAttribute("aria-label", `${button.textContent} ${title}`);
   button.hidden = false;
 }
 
-export const showAll = () => document.querySelectorAll("[data-cite]").forEach(show);
-export const isTaken = (docId) => basket.has(docId);
+export const updateCiteButtons = () => document.querySelectorAll("[data-cite]").forEach(show);
+export const isInBasket = (docId) => basket.has(docId);
 
-/* Take a paper into the basket, or out of it if it is in there. */
-export async function turn(docId) {
+/* Add a paper to the basket, or remove it. */
+export async function toggleCited(docId) {
   try {
     const draft = await cite(docId, !basket.has(docId));
     basket = new Set(draft.basket);
-    tell(basket.has(docId) ? `In the basket: ${basket.size}` : "Out of the basket again");
-    showAll();
+    showToast(basket.has(docId) ? `In the basket: ${basket.size}` : "Removed from the basket");
+    updateCiteButtons();
     document.dispatchEvent(new CustomEvent("citebed-basket", { detail: draft }));
   } catch (error) {
-    tell(error.message);
+    showToast(error.message);
   }
 }
 
-/* What the basket has; a page that is only looked at makes no draft. */
-export async function ready() {
-  const draft = await draftAtHand().catch(() => null);
+/* Load the basket and show the buttons. This creates no draft. */
+export async function startCiting() {
+  const draft = await loadCurrentDraft().catch(() => null);
   basket = new Set(draft?.basket ?? []);
-  showAll();
+  updateCiteButtons();
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-cite]");
-    if (button) turn(button.dataset.cite);
+    if (button) toggleCited(button.dataset.cite);
   });
 }

@@ -1,15 +1,15 @@
-// The room of a collection: what is in it, how more comes in, what is wrong with it and how to mend it.
+// The page of a collection: its statistics, sources and problems, with imports, index and checks.
 
-import { api, ask, make, onKey, tell } from "./frame.js";
-import { described, dropZone, formOf } from "./dropping.js";
+import { api, make, onKey, request, showToast } from "./frame.js";
+import { describeFiles, dropZone, makeForm } from "./dropping.js";
 import { JobList } from "./jobs.js";
-import { plainTable, tableOf } from "./tabling.js";
+import { makePlainTable, makeTable } from "./tabling.js";
 
 const $ = (id) => document.getElementById(id);
 const ORDER = ["error", "warning", "note"];
 let lastLint = "";
 
-// --- jobs: imports and indexes; checks have a place of their own
+// --- jobs: imports and indexes; checks have a list of their own
 
 const jobs = new JobList($("jobs"), {
   kinds: ["import", "index", "demo"],
@@ -23,9 +23,9 @@ const checks = new JobList($("checks"), { kinds: ["lint"], more: showFindings })
 
 async function send(files) {
   const status = $("sending");
-  status.replaceChildren("Sending ", described(files), " …");
+  status.replaceChildren("Sending ", describeFiles(files), " …");
   try {
-    await jobs.begin(api("import", "files"), { form: formOf(files) });
+    await jobs.begin(api("import", "files"), { form: makeForm(files) });
     status.textContent = "";
   } catch (error) {
     status.replaceChildren(make("span", { class: "problem" }, error.message));
@@ -36,11 +36,11 @@ const begin = (list, ...address) => async () => {
   try {
     await list.begin(api(...address));
   } catch (error) {
-    tell(error.message);
+    showToast(error.message);
   }
 };
 
-// --- what lint found
+// --- findings of lint
 
 function showFindings(job) {
   if (job.state !== "done" || job.ended < lastLint) return;
@@ -71,36 +71,36 @@ function finding(rows) {
     make("ul", { class: "plain examples" }, examples.map((row) => make("li", {},
       row.place ? make("code", {}, row.place) : null, row.id ? make("strong", {}, ` ${row.id} `) : " ", row.what)),
       rest > 0 ? make("li", { class: "quiet" }, `… and ${rest.toLocaleString("en")} more`) : null),
-    make("p", {}, make("strong", {}, "To mend it: "), first.mend));
+    make("p", {}, make("strong", {}, "To fix it: "), first.mend));
 }
 
-// --- what is in it
+// --- contents of the collection
 
 async function refresh() {
   try {
-    const [stands, stats, sources, problems] = await Promise.all(
-      [api(), api("stats"), api("sources"), `${api("problems")}?limit=100`].map((at) => ask(at)));
-    showStanding(stands);
-    $("statistics").replaceChildren(...stats.tables.map((table) => tableOf(table)),
+    const [state, stats, sources, problems] = await Promise.all(
+      [api(), api("stats"), api("sources"), `${api("problems")}?limit=100`].map((at) => request(at)));
+    showState(state);
+    $("statistics").replaceChildren(...stats.tables.map((table) => makeTable(table)),
       ...stats.notes.map((note) => make("p", { class: "problem" }, note)));
-    $("sources").replaceChildren(plainTable("What was imported", ["source", "#files"], sources.rows.map((row) => [row.path, row.files.toLocaleString("en")])));
+    $("sources").replaceChildren(makePlainTable("Imported files", ["source", "#files"], sources.rows.map((row) => [row.path, row.files.toLocaleString("en")])));
     $("problems").replaceChildren(problems.total
-      ? plainTable(`What could not be read as it was (${problems.total > problems.rows.length ? `the first ${problems.rows.length} of ` : ""}${problems.total.toLocaleString("en")})`,
-        ["what became of it", "where", "what"], problems.rows.map((row) => [row.kind, `${row.source}:${row.line}`, row.what]))
-      : make("p", { class: "quiet" }, "Everything could be read."));
+      ? makePlainTable(`Problems in these files (${problems.total > problems.rows.length ? `the first ${problems.rows.length} of ` : ""}${problems.total.toLocaleString("en")})`,
+        ["result", "place", "problem"], problems.rows.map((row) => [row.kind, `${row.source}:${row.line}`, row.what]))
+      : make("p", { class: "quiet" }, "No problems in these files."));
   } catch (error) {
     $("statistics").replaceChildren(make("p", { class: "problem" }, error.message));
   }
 }
 
-function showStanding(stands) {
-  $("said").textContent = stands.said.join(" · ");
-  $("skipped").hidden = !stands.skipped;
-  $("skipped").firstElementChild.textContent = `${stands.skipped === 1 ? "1 entry or file" : `${stands.skipped.toLocaleString("en")} entries or files`} could not be read:`;
-  const state = $("index-state");
-  state.textContent = stands.index_said;
-  state.dataset.state = stands.index;
-  $("index").hidden = stands.index === "current";
+function showState(state) {
+  $("said").textContent = state.said.join(" · ");
+  $("skipped").hidden = !state.skipped;
+  $("skipped").firstElementChild.textContent = `${state.skipped === 1 ? "1 entry or file" : `${state.skipped.toLocaleString("en")} entries or files`} could not be read:`;
+  const label = $("index-state");
+  label.textContent = state.index_said;
+  label.dataset.state = state.index;
+  $("index").hidden = state.index === "current";
 }
 
 dropZone(document.body, send);

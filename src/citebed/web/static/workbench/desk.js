@@ -1,70 +1,69 @@
-// The draft at hand and its basket, for every room: kept on the server, known by its id in the browser.
+// The current draft and its basket, for all pages. The server stores them; the browser stores the draft's id.
 
-import { api, ask, collection } from "./frame.js";
+import { api, collection, request } from "./frame.js";
 
-const PLACE = `citebed-draft-${collection}`;
+const STORAGE_KEY = `citebed-draft-${collection}`;
 
-/* The draft that the address names, or the last one worked on. */
-export const draftId = () => new URLSearchParams(location.search).get("draft") || localStorage.getItem(PLACE) || "";
+/* Return the id of the draft in the URL, or of the last one that was open. */
+export const draftId = () => new URLSearchParams(location.search).get("draft") || localStorage.getItem(STORAGE_KEY) || "";
 
-const remember = (found) => {
-  localStorage.setItem(PLACE, found.draft_id);
+export const setCurrentDraft = (found) => {
+  localStorage.setItem(STORAGE_KEY, found.draft_id);
   return found;
 };
 
-export const forget = () => localStorage.removeItem(PLACE);
+export const clearCurrentDraft = () => localStorage.removeItem(STORAGE_KEY);
 
-/* The draft at hand, or null where there is none. */
-export async function draftAtHand() {
+/* Load the current draft; null if there is none. */
+export async function loadCurrentDraft() {
   const id = draftId();
   if (!id) return null;
   try {
-    return remember(await ask(api("drafts", id)));
+    return setCurrentDraft(await request(api("drafts", id)));
   } catch (error) {
-    if (error.status !== 404) throw error; // gone from the desk
-    forget();
+    if (error.status !== 404) throw error; // 404: the draft was removed
+    clearCurrentDraft();
     return null;
   }
 }
 
-/* The draft at hand, made if there is none: once, however many ask for it at the same time. */
-let making = null;
-export async function draft(text = "") {
-  const found = await draftAtHand();
+/* Load the current draft, or create one. Simultaneous calls create one draft only. */
+let creating = null;
+export async function ensureDraft(text = "") {
+  const found = await loadCurrentDraft();
   if (found) return found;
-  making ??= ask(api("drafts"), { method: "POST", json: { text } }).then(remember).finally(() => {
-    making = null;
+  creating ??= request(api("drafts"), { method: "POST", json: { text } }).then(setCurrentDraft).finally(() => {
+    creating = null;
   });
-  return making;
+  return creating;
 }
 
-/* Another draft, whatever is at hand; it is at hand once it is `taken`. */
-export const newDraft = (text = "") => ask(api("drafts"), { method: "POST", json: { text } });
-export const taken = remember;
+/* Create another draft. `setCurrentDraft` makes it the current one. */
+export const newDraft = (text = "") => request(api("drafts"), { method: "POST", json: { text } });
 
-export const draftOf = (id) => ask(api("drafts", id));
-export const drafts = async () => (await ask(api("drafts"))).drafts;
-export const write = (id, said, signal) => ask(api("drafts", id), { method: "PUT", json: said, signal });
-export const chooseVersion = (id, chosen) => ask(api("drafts", id, "versions"), { method: "POST", json: chosen });
-export const removeDraft = (id) => ask(api("drafts", id), { method: "DELETE" });
-export const papers = (id) => ask(api("drafts", id, "papers"));
-export const files = (id) => ask(api("drafts", id, "files"));
+export const loadDraft = (id) => request(api("drafts", id));
+export const listDrafts = async () => (await request(api("drafts"))).drafts;
+export const saveDraft = (id, changes, signal) => request(api("drafts", id), { method: "PUT", json: changes, signal });
+export const chooseVersion = (id, chosen) => request(api("drafts", id, "versions"), { method: "POST", json: chosen });
+export const removeDraft = (id) => request(api("drafts", id), { method: "DELETE" });
+export const loadPapers = (id) => request(api("drafts", id, "papers"));
+export const loadFiles = (id) => request(api("drafts", id, "files"));
 export const exportAddress = (id, form) => `${api("drafts", id, "export")}?${new URLSearchParams({ form })}`;
 
-/* Send files, as a form of them. */
-export const sendFiles = (id, form) => ask(api("drafts", id, "files"), { method: "POST", form });
+/* Upload files in a form. */
+export const sendFiles = (id, form) => request(api("drafts", id, "files"), { method: "POST", form });
 
 export const removeFile = (id, name) =>
-  ask(`${api("drafts", id, "files")}?${new URLSearchParams({ file: name })}`, { method: "DELETE" });
+  request(`${api("drafts", id, "files")}?${new URLSearchParams({ file: name })}`, { method: "DELETE" });
 
-/* Put a document into the basket of the draft at hand, or take it out. */
-export async function cite(docId, taken = true) {
-  const { draft_id: id } = await draft();
-  return ask(api("drafts", id, "basket"), { method: "POST", json: { doc_id: docId, taken } });
+/* Add a document to the basket of the current draft, or remove it. */
+export async function cite(docId, isCited = true) {
+  const { draft_id: id } = await ensureDraft();
+  return request(api("drafts", id, "basket"), { method: "POST", json: { doc_id: docId, taken: isCited } });
 }
 
-/* Say that a document is good (1) or not (0) for a passage; null takes it back. */
+/* Judge a document as good (1) or not (0) for a passage; null withdraws the judgement. */
 export async function judge(docId, relevance, text = "") {
-  const { draft_id: id } = await draft();
-  return ask(api("drafts", id, "judgements"), { method: "POST", json: { doc_id: docId, relevance, text } });
+  const { draft_id: id } = await ensureDraft();
+  return request(api("drafts", id, "judgements"), { method: "POST", json: { doc_id: docId, relevance, text } });
 }

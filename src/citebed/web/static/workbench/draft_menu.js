@@ -1,7 +1,7 @@
-// The drafts on the desk: another one, a new one, a name, and away with one after asking.
+// The menu of drafts: open, create, rename and remove drafts.
 
-import { api, make, tell } from "./frame.js";
-import { draftId, drafts, forget, removeDraft, write } from "./desk.js";
+import { api, make, showToast } from "./frame.js";
+import { clearCurrentDraft, draftId, listDrafts, removeDraft, saveDraft } from "./desk.js";
 
 const at = (id) => document.getElementById(id);
 const dialog = at("drafts");
@@ -25,27 +25,27 @@ export const showName = (draft) => {
 };
 
 function newDraft() {
-  forget();
+  clearCurrentDraft();
   location.href = addressOf("");
 }
 
-async function away(draft) {
+async function remove(draft) {
   try {
     await removeDraft(draft.draft_id);
   } catch (error) {
-    return void tell(error.message);
+    return void showToast(error.message);
   }
-  tell(`“${nameOf(draft)}” is removed.`);
+  showToast(`“${nameOf(draft)}” was removed.`);
   if (draft.draft_id === draftId()) newDraft();
-  else fill();
+  else showDrafts();
 }
 
-/* Two steps: what it is and what will be gone is said before it is. */
+/* Return a button that asks before it removes a draft. */
 function removeButton(draft) {
   const label = `Remove: ${nameOf(draft)}`;
   const button = make("button", { type: "button", class: "plain-button", "aria-label": label, onclick: () => {
-    const sure = make("button", { type: "button", class: "danger", onclick: () => away(draft) }, "Remove for good");
-    const keep = make("button", { type: "button", onclick: () => fill() }, "Keep");
+    const sure = make("button", { type: "button", class: "danger", onclick: () => remove(draft) }, "Remove permanently");
+    const keep = make("button", { type: "button", onclick: () => showDrafts() }, "Keep");
     button.replaceWith(make("span", { class: "row sure-row" }, sure, keep));
     sure.focus();
   } }, "Remove");
@@ -62,9 +62,9 @@ function line(draft) {
     removeButton(draft));
 }
 
-async function fill() {
+async function showDrafts() {
   try {
-    const found = await drafts();
+    const found = await listDrafts();
     at("draft-list").replaceChildren(...found.map(line));
     const here = found.find((draft) => draft.draft_id === draftId());
     at("rename").hidden = !here;
@@ -75,10 +75,10 @@ async function fill() {
   }
 }
 
-/* `renamed` is told the draft after it got another name. */
-export function startMenu(renamed) {
+/* Set up the menu; it calls `onRename` with a renamed draft. */
+export function startMenu(onRename) {
   at("drafts-button").addEventListener("click", async () => {
-    await fill();
+    await showDrafts();
     dialog.showModal();
   });
   at("close-drafts").addEventListener("click", () => dialog.close());
@@ -86,10 +86,10 @@ export function startMenu(renamed) {
   at("rename").addEventListener("submit", async (event) => {
     event.preventDefault();
     try {
-      renamed(await write(draftId(), { name: at("new-name").value.trim() }));
-      fill();
+      onRename(await saveDraft(draftId(), { name: at("new-name").value.trim() }));
+      showDrafts();
     } catch (error) {
-      tell(error.message);
+      showToast(error.message);
     }
   });
   at("qrels").href = api("desk", "qrels");

@@ -1,11 +1,11 @@
-// Files that are dropped on a page, or chosen: folders are walked, and each file keeps its place in them.
+// Read the files that the user drops on a page or chooses, folders included. Each file keeps its path.
 
-import { make, tell } from "./frame.js";
+import { make, showToast } from "./frame.js";
 
-const MOST = 5000;
+const MAX_FILES = 5000;
 
-/* All files of what was dropped, as {file, path}. */
-async function dropped(transfer) {
+/* Return all dropped files as {file, path}. */
+async function droppedFiles(transfer) {
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
   if (!entries.length) return [...transfer.files].map((file) => ({ file, path: file.name }));
   const found = [];
@@ -14,7 +14,7 @@ async function dropped(transfer) {
 }
 
 async function walk(entry, above, found) {
-  if (entry.name.startsWith(".") || found.length >= MOST) return;
+  if (entry.name.startsWith(".") || found.length >= MAX_FILES) return;
   if (entry.isFile) {
     const file = await new Promise((done, failed) => entry.file(done, failed));
     found.push({ file, path: above + entry.name });
@@ -28,31 +28,30 @@ async function walk(entry, above, found) {
   }
 }
 
-const chosen = (input) => [...input.files].map((file) => ({ file, path: file.webkitRelativePath || file.name }));
+const chosenFiles = (input) => [...input.files].map((file) => ({ file, path: file.webkitRelativePath || file.name }));
 
-export function formOf(files, more = {}) {
+export function makeForm(files, more = {}) {
   const form = new FormData();
   for (const [name, value] of Object.entries(more)) form.append(name, value);
   for (const { file, path } of files) form.append("files", file, path);
   return form;
 }
 
-/* Text that is dragged about on a page goes where it is dropped. */
 const hasFiles = (event) => [...event.dataTransfer?.types ?? []].includes("Files");
 const isField = (target) => target.closest?.("textarea, input, [contenteditable]");
 
-/* A link that is dropped by mistake does not lead away from the page. */
+/* Do not open a dropped link or file in place of the page. Dragged text may be dropped into fields. */
 for (const type of ["dragover", "drop"]) {
   addEventListener(type, (event) => {
     if (hasFiles(event) || !isField(event.target)) event.preventDefault();
   });
 }
 
-/* A zone to drop files on; `take` gets them. Its inputs choose files, or a folder. */
+/* Call `take` with the files that are dropped on a zone or chosen with its inputs. */
 export function dropZone(zone, take) {
-  const given = async (files) => {
+  const takeFiles = async (files) => {
     if (!files.length) return;
-    if (files.length >= MOST) tell(`Only the first ${MOST} files are taken: drop an archive instead.`);
+    if (files.length >= MAX_FILES) showToast(`Only the first ${MAX_FILES} files are read. Drop an archive instead.`);
     await take(files);
   };
   zone.addEventListener("dragover", (event) => {
@@ -65,22 +64,22 @@ export function dropZone(zone, take) {
     if (!hasFiles(event)) return;
     event.preventDefault();
     zone.classList.remove("over");
-    await given(await dropped(event.dataTransfer));
+    await takeFiles(await droppedFiles(event.dataTransfer));
   });
   for (const input of zone.querySelectorAll("input[type=file]")) {
     input.addEventListener("change", async () => {
-      await given(chosen(input));
+      await takeFiles(chosenFiles(input));
       input.value = "";
     });
   }
 }
 
-export const sizeOf = (bytes) => bytes < 1e5 ? `${Math.max(1, Math.round(bytes / 1e3))} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+export const formatSize = (bytes) => bytes < 1e5 ? `${Math.max(1, Math.round(bytes / 1e3))} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 
-/* What was chosen, in a few words. */
-export function described(files) {
+/* Return the names and the total size of files. */
+export function describeFiles(files) {
   const size = files.reduce((sum, { file }) => sum + file.size, 0);
   const names = files.slice(0, 3).map(({ path }) => path).join(", ");
   const more = files.length > 3 ? ` and ${files.length - 3} more` : "";
-  return make("span", {}, make("strong", {}, names + more), ` (${sizeOf(size)})`);
+  return make("span", {}, make("strong", {}, names + more), ` (${formatSize(size)})`);
 }

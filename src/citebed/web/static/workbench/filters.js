@@ -1,6 +1,6 @@
-// Which papers somebody wants to see: kept in the address, so that it can be sent.
+// The filters of suggested papers. The URL stores them, so that it can be shared.
 
-import { api, ask, make } from "./frame.js";
+import { api, make, request } from "./frame.js";
 
 const form = document.getElementById("filters");
 const button = document.getElementById("filter-button");
@@ -10,7 +10,7 @@ let changed = () => {};
 
 const field = (name) => form.elements[name];
 
-/* What is asked for, in the words of the API. */
+/* Return the filters as parameters of the API. */
 export function filters() {
   const [first, last] = [field("first").value.trim(), field("last").value.trim()];
   const asked = {};
@@ -23,26 +23,26 @@ export function filters() {
   return asked;
 }
 
-/* How many filters let only some papers through. */
-const number = () => Object.keys(filters()).filter((name) => name !== "keep_cited").length;
-export const isFiltered = () => number() > 0;
+/* Return the number of filters that exclude papers. */
+const countFilters = () => Object.keys(filters()).filter((name) => name !== "keep_cited").length;
+export const isFiltered = () => countFilters() > 0;
 
-/* A name that is no venue's own stands for all venues that have it in theirs. */
-function venueWords(name) {
+/* A name that is not the full name of a venue selects all venues whose names contain its words. */
+function describeVenue(name) {
   const known = [...document.getElementById("venues").options].map((each) => each.value.toLowerCase());
   const words = name.toLowerCase().split(/\s+/);
-  return !known.includes(words.join(" ")) && known.some((each) => words.every((word) => each.includes(word))) ? `all with “${name}”` : name;
+  return !known.includes(words.join(" ")) && known.some((each) => words.every((word) => each.includes(word))) ? `all venues with “${name}”` : name;
 }
 
 function show() {
   const some = Object.keys(filters()).length;
   button.textContent = some ? `Filter (${some})` : "Filter";
-  chips.replaceChildren(...venues.map((name) => make("li", {}, venueWords(name),
-    make("button", { type: "button", "aria-label": `Not only ${name}`, onclick: () => choose(venues.filter((each) => each !== name)) }, "×"))));
+  chips.replaceChildren(...venues.map((name) => make("li", {}, describeVenue(name),
+    make("button", { type: "button", "aria-label": `Remove ${name}`, onclick: () => choose(venues.filter((each) => each !== name)) }, "×"))));
 }
 
 const NAMES = ["first", "last", "type", "before"];
-function remember() {
+function storeInAddress() {
   const address = new URL(location.href);
   const set = (name, value) => value ? address.searchParams.set(name, value) : address.searchParams.delete(name);
   for (const name of NAMES) set(name, field(name).value.trim());
@@ -54,7 +54,7 @@ function remember() {
 
 function update() {
   show();
-  remember();
+  storeInAddress();
   changed();
 }
 
@@ -75,18 +75,18 @@ export function clearFilters() {
   choose([]);
 }
 
-/* Whether there are .bib files to choose by. */
-export function allowLibrary(has) {
-  field("in_bib").disabled = !has;
-  document.getElementById("no-library").hidden = has;
+/* Allow the filter for the user's .bib files only if there are such files. */
+export function allowLibrary(hasLibrary) {
+  field("in_bib").disabled = !hasLibrary;
+  document.getElementById("no-library").hidden = hasLibrary;
   show();
 }
 
-/* Which filter a message is about, if it is about one that is set: `years: …`, `'2020-x' are no years`. */
+/* Patterns of the server's messages about each filter, such as `years: …`. */
 const ABOUT = { years: /years?\b/i, venues: /\bvenues?\b/i, types: /\btypes?\b/i, before: /\bbefore\b|\bdate\b/i };
 const FIELDS = { years: ["first", "last"], venues: ["venue"], types: ["type"], before: ["before"] };
 
-/* Say a message beside the filter that it is about; whether it is about one. */
+/* Show a message next to the filter that it is about. Return whether there is such a filter. */
 export function blameFilter(words) {
   const problem = document.getElementById("filter-problem");
   const asked = filters();
@@ -105,8 +105,8 @@ export function toggleFilters(open = form.hidden) {
   button.setAttribute("aria-expanded", String(open));
 }
 
-async function offer() {
-  const found = await ask(api("choices")).catch(() => null);
+async function loadChoices() {
+  const found = await request(api("choices")).catch(() => null);
   if (!found) return;
   document.getElementById("venues").replaceChildren(...found.venues.map((each) => make("option", { value: each.name })));
   const kinds = found.types.map((each) => make("option", { value: each.name }, `${each.name} (${each.documents.toLocaleString("en")})`));
@@ -118,18 +118,17 @@ async function offer() {
   show();
 }
 
-/* Begin with what the address says; `onChange` is called after every change. What there is to choose from comes
-   when it comes. */
+/* Read the filters from the URL and load their choices; `onChange` is called after every change. */
 export function startFilters(onChange) {
-  const said = new URLSearchParams(location.search);
-  if (said.get("type")) field("type").append(make("option", { value: said.get("type") }, said.get("type")));
-  for (const name of NAMES) field(name).value = said.get(name) ?? "";
-  for (const name of ["in_bib", "cited"]) field(name).checked = said.has(name);
-  venues = said.getAll("venue");
-  toggleFilters([...NAMES, "in_bib", "cited", "venue"].some((name) => said.has(name)));
+  const query = new URLSearchParams(location.search);
+  if (query.get("type")) field("type").append(make("option", { value: query.get("type") }, query.get("type")));
+  for (const name of NAMES) field(name).value = query.get(name) ?? "";
+  for (const name of ["in_bib", "cited"]) field(name).checked = query.has(name);
+  venues = query.getAll("venue");
+  toggleFilters([...NAMES, "in_bib", "cited", "venue"].some((name) => query.has(name)));
   show();
   changed = onChange;
-  offer();
+  loadChoices();
 }
 
 button.addEventListener("click", () => toggleFilters());
@@ -141,5 +140,5 @@ form.addEventListener("submit", (event) => {
 form.addEventListener("change", (event) => event.target.name === "venue" ? addVenue() : update());
 form.addEventListener("input", (event) => {
   const { type, value } = event.target;
-  if (type === "number" && (value.length === 4 || !value)) update(); // half a year is none
+  if (type === "number" && (value.length === 4 || !value)) update(); // wait for all four digits
 });

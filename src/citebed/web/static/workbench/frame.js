@@ -1,26 +1,26 @@
-// The frame around every room: keys, light or dark, the choice of a collection, words that come and go.
+// The frame of every page: keyboard shortcuts, the theme, the choice of a collection, toasts.
 
 const body = document.body;
 const fields = "textarea, input, select, [contenteditable]";
 
 export const collection = body.dataset.collection ?? "";
 
-/* An address of the API, about the collection at hand. */
+/* Return a URL of the API for the current collection. */
 export const api = (...parts) =>
   ["/api/collections", collection, ...parts].map((part, at) => at ? encodeURIComponent(part) : part).join("/");
 
-/* Ask the server; what it refuses is an Error with its own words. */
-export async function ask(address, { method = "GET", json, form, signal } = {}) {
+/* Send a request and return the parsed response. On failure, throw an Error with the server's message. */
+export async function request(address, { method = "GET", json, form, signal } = {}) {
   const headers = { Accept: "application/json", "X-Citebed-Token": body.dataset.token };
   if (json !== undefined) headers["Content-Type"] = "application/json";
   const sent = json !== undefined ? JSON.stringify(json) : form;
-  const answer = await fetch(address, { method, headers, body: sent, signal });
-  const said = await answer.json().catch(() => ({ message: `the server answered ${answer.status}` }));
-  if (!answer.ok) throw Object.assign(new Error(said.message), { status: answer.status, said });
-  return said;
+  const response = await fetch(address, { method, headers, body: sent, signal });
+  const content = await response.json().catch(() => ({ message: `the server responded with status ${response.status}` }));
+  if (!response.ok) throw Object.assign(new Error(content.message), { status: response.status, content });
+  return content;
 }
 
-/* An element with attributes, texts and other elements in it: text is never read as HTML. */
+/* Create an element with attributes and children. Text is never parsed as HTML. */
 export function make(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -32,12 +32,12 @@ export function make(tag, attributes = {}, ...children) {
   return made;
 }
 
-/* Only an address on the web may be followed. */
+/* Return the address if it is a web address, else null. */
 export const webLink = (address) => /^https?:\/\//i.test(address ?? "") ? address : null;
 
-/* Words that come and go; `act` ({words, key, does}) is a button in them, which may have a key of its own. */
-let fading = 0;
-export function tell(words, act = null) {
+/* Show a short message. `act` ({words, key, does}) adds a button with an optional key. */
+let toastTimer = 0;
+export function showToast(words, act = null) {
   const toast = document.getElementById("toast");
   const done = () => toast.classList.remove("shown");
   toast.replaceChildren(words);
@@ -46,23 +46,23 @@ export function tell(words, act = null) {
       act.key ? make("kbd", { "aria-hidden": "true" }, act.key) : null));
   }
   toast.classList.add("shown");
-  clearTimeout(fading);
-  fading = setTimeout(done, act ? 10_000 : 4000);
+  clearTimeout(toastTimer);
+  toastTimer = setTimeout(done, act ? 10_000 : 4000);
 }
 
-/* A room's own keys: a map from key to what it does; none while somebody types. */
-const own = new Map();
-export const onKey = (key, act) => own.set(key, act);
+/* The page's own keys and their actions. Keys do nothing while the user types in a field. */
+const pageKeys = new Map();
+export const onKey = (key, act) => pageKeys.set(key, act);
 
-let goes = false;
-function pressed(event) {
+let isGoPressed = false; // the last key was g, which goes to a page
+function handleKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches(fields)) return;
   if (document.querySelector("dialog[open]") && event.key !== "?") return;
-  const room = goes && document.querySelector(`.rooms a[data-key="${CSS.escape(event.key)}"]`);
-  goes = event.key === "g";
-  if (room) return void room.click();
+  const link = isGoPressed && document.querySelector(`.rooms a[data-key="${CSS.escape(event.key)}"]`);
+  isGoPressed = event.key === "g";
+  if (link) return void link.click();
   const acts = { "?": showKeys, "/": () => document.querySelector("[data-search]")?.focus() };
-  const act = own.get(event.key) ?? acts[event.key];
+  const act = pageKeys.get(event.key) ?? acts[event.key];
   if (!act) return;
   event.preventDefault();
   act(event);
@@ -74,7 +74,7 @@ function showKeys() {
   else keys.showModal();
 }
 
-function turnTheme() {
+function toggleTheme() {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   const now = document.documentElement.dataset.theme ?? (dark ? "dark" : "light");
   document.documentElement.dataset.theme = now === "dark" ? "light" : "dark";
@@ -83,8 +83,8 @@ function turnTheme() {
 
 const theme = localStorage.getItem("citebed-theme");
 if (theme) document.documentElement.dataset.theme = theme;
-document.addEventListener("keydown", pressed);
-document.getElementById("theme").addEventListener("click", turnTheme);
+document.addEventListener("keydown", handleKey);
+document.getElementById("theme").addEventListener("click", toggleTheme);
 document.getElementById("keys-button").addEventListener("click", showKeys);
 const choice = document.getElementById("collection-choice");
 choice?.addEventListener("change", () => {
@@ -94,7 +94,7 @@ addEventListener("pageshow", () => {
   if (choice) choice.value = choice.querySelector("[selected]")?.value ?? choice.value;
 });
 
-/* Where the rooms do not fit, the one at hand is in view. */
+/* Scroll the navigation to the current page. */
 const rooms = document.querySelector(".rooms");
 const here = rooms?.querySelector("[aria-current]");
 if (here) rooms.scrollLeft = here.offsetLeft - rooms.offsetLeft - (rooms.clientWidth - here.offsetWidth) / 2;

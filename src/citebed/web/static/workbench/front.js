@@ -1,7 +1,7 @@
-// The front door: try the demo, or make a collection of dropped files; then go there.
+// The start page: try the demo, or create a collection from dropped files.
 
 import { make } from "./frame.js";
-import { described, dropZone, formOf } from "./dropping.js";
+import { describeFiles, dropZone, makeForm } from "./dropping.js";
 import { JobList } from "./jobs.js";
 
 const $ = (id) => document.getElementById(id);
@@ -21,7 +21,7 @@ const jobs = new JobList($("jobs"), {
   },
 });
 
-function refuse(error) {
+function showProblem(error) {
   $("problem").textContent = error.message;
   $("problem").hidden = false;
 }
@@ -31,32 +31,32 @@ async function begin(work) {
   try {
     await work();
   } catch (error) {
-    refuse(error);
+    showProblem(error);
   }
 }
 
-/* What a folder may not be called is told, with what it will be called. */
-function tellName() {
+/* Show the name that citebed will use if the typed one is not a valid folder name. */
+function showFolderName() {
   const wanted = name.value.trim();
   const fit = wanted.replaceAll(/[<>:"|?*\\/]/g, "_").replaceAll(/^[ .]+|[ .]+$/g, "");
-  $("name-about").textContent = fit === wanted ? "" : `A folder cannot be called that: it will be “${fit || "collection"}”.`;
+  $("name-about").textContent = fit === wanted ? "" : `This is not a valid folder name. citebed will use “${fit || "collection"}”.`;
 }
 
-dropZone(document.body, (given) => {
-  files = given;
-  $("chosen").replaceChildren(described(files));
-  if (!name.value) name.value = given[0].path.split("/")[0].replace(/\.[^.]+$/, "");
-  tellName();
+dropZone(document.body, (dropped) => {
+  files = dropped;
+  $("chosen").replaceChildren(describeFiles(files));
+  if (!name.value) name.value = dropped[0].path.split("/")[0].replace(/\.[^.]+$/, "");
+  showFolderName();
   name.focus();
   name.select();
 });
-name.addEventListener("input", tellName);
+name.addEventListener("input", showFolderName);
 $("demo").addEventListener("click", () => begin(() => jobs.begin("/api/demo")));
 $("new").addEventListener("submit", (event) => {
   event.preventDefault();
-  if (!files.length) return refuse(new Error("Drop or choose at least one file first."));
+  if (!files.length) return showProblem(new Error("Drop or choose at least one file first."));
   begin(async () => {
-    await jobs.begin("/api/collections/files", { form: formOf(files, { name: name.value }) });
+    await jobs.begin("/api/collections/files", { form: makeForm(files, { name: name.value }) });
     files = [];
     $("chosen").replaceChildren();
   });

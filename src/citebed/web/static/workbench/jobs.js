@@ -1,18 +1,18 @@
-// Jobs: watched once a second while some are at work; they are the server's, and outlive the page.
+// Jobs of the server. The page polls them once a second while one runs; they continue without the page.
 
-import { ask, collection, make, tell } from "./frame.js";
+import { collection, make, request, showToast } from "./frame.js";
 
-const EVERY = 1000;
-const SHOWN = 3;
-const SAID = { queued: "waits", running: "at work", done: "done", failed: "failed", cancelled: "cancelled" };
+const POLL_INTERVAL = 1000; // milliseconds
+const SHOWN = 3; // finished jobs
+const LABELS = { queued: "waiting", running: "running", done: "done", failed: "failed", cancelled: "cancelled" };
 const isOver = (job) => ["done", "failed", "cancelled"].includes(job.state);
 const counts = new Intl.NumberFormat("en");
 
-/* How far a job is, in words. */
-export function progressOf(job) {
-  if (job.state === "queued") return "waits for another job of this collection";
+/* Describe the progress of a job. */
+export function describeProgress(job) {
+  if (job.state === "queued") return "waiting for another job of this collection";
   const [step, unit] = job.step.split(": ");
-  if (!job.total || job.done > job.total) return step || "starts";
+  if (!job.total || job.done > job.total) return step || "starting";
   const isBytes = ["import", "demo"].includes(job.kind) && step === "reading";
   const amount = isBytes
     ? `${(job.done / 1e6).toFixed(1)} of ${(job.total / 1e6).toFixed(1)} MB`
@@ -20,41 +20,41 @@ export function progressOf(job) {
   return `${step} · ${amount}`;
 }
 
-/* What was read, kept and left out: the command's own account. */
-export const account = (lines) => make("dl", { class: "account" },
+/* Make a list of a job's results, such as the counts of an import. */
+export const makeAccount = (lines) => make("dl", { class: "account" },
   lines.map(([label, text]) => make("div", {}, make("dt", {}, label), make("dd", {}, text))));
 
-/* Jobs that somebody has seen enough of; the server forgets its jobs by itself. */
-const GONE = "citebed-jobs-gone";
-const gone = () => new Set(JSON.parse(localStorage.getItem(GONE) ?? "[]"));
+/* The jobs that the user dismissed; the server removes old jobs itself. */
+const STORAGE_KEY = "citebed-jobs-gone";
+const dismissed = () => new Set(JSON.parse(localStorage.getItem(STORAGE_KEY) ?? "[]"));
 
-const named = (job) => `${job.what}: ${SAID[job.state]}`;
+const describe = (job) => `${job.what}: ${LABELS[job.state]}`;
 
 class Card {
   constructor(job, more) {
     this.more = more;
     this.bar = make("progress", { "aria-label": job.what });
-    this.said = make("p", { class: "quiet job-said", role: "status" });
+    this.status = make("p", { class: "quiet job-said", role: "status" });
     this.cancel = make("button", { type: "button", class: "small", "aria-label": `Cancel: ${job.what}`, onclick: () => this.stop() }, "Cancel");
     this.dismissal = make("button", { type: "button", class: "small dismiss", hidden: true, "aria-label": `Dismiss: ${job.what}`, title: "Dismiss", onclick: () => this.dismiss() }, "×");
     this.state = make("span", { class: "pill" });
     this.body = make("div", { class: "job-body" });
     this.element = make("li", { class: "job", "data-job": job.job_id },
       make("div", { class: "row job-head" }, make("strong", {}, job.what), this.state, this.cancel, this.dismissal),
-      this.bar, this.said, this.body);
+      this.bar, this.status, this.body);
   }
 
   async stop() {
     this.cancel.disabled = true;
     try {
-      await ask(`/api/jobs/${this.job.job_id}/cancel`, { method: "POST" });
+      await request(`/api/jobs/${this.job.job_id}/cancel`, { method: "POST" });
     } catch (error) {
-      tell(error.message);
+      showToast(error.message);
     }
   }
 
   dismiss() {
-    localStorage.setItem(GONE, JSON.stringify([...gone(), this.job.job_id].slice(-100)));
+    localStorage.setItem(STORAGE_KEY, JSON.stringify([...dismissed(), this.job.job_id].slice(-100)));
     this.element.remove();
   }
 
@@ -62,7 +62,7 @@ class Card {
     const before = this.job?.state;
     this.job = job;
     this.element.dataset.state = job.state;
-    this.state.textContent = SAID[job.state];
+    this.state.textContent = LABELS[job.state];
     this.state.dataset.state = job.state;
     this.bar.hidden = job.state !== "running";
     this.cancel.hidden = isOver(job);
@@ -73,20 +73,20 @@ class Card {
     } else {
       this.bar.removeAttribute("value");
     }
-    this.said.textContent = isOver(job) ? job.message || job.summary : progressOf(job);
+    this.status.textContent = isOver(job) ? job.message || job.summary : describeProgress(job);
     if (isOver(job) && before !== job.state) this.finish(job, before);
   }
 
-  /* What can be done with it now that it is over. */
+  /* Add links or buttons for a finished job. */
   offer(...links) {
     this.dismissal.before(...links);
   }
 
   async finish(job, before) {
-    const whole = await ask(`/api/jobs/${job.job_id}`);
+    const whole = await request(`/api/jobs/${job.job_id}`);
     this.body.replaceChildren(...[
       whole.lines.length ? make("details", { open: before !== undefined && job.kind !== "search" },
-        make("summary", {}, "What was done"), account(whole.lines)) : null,
+        make("summary", {}, "Details"), makeAccount(whole.lines)) : null,
       ...whole.notes.map((note) => make("p", { class: "quiet" }, `Note: ${note}`)),
     ].filter(Boolean));
     this.element.dataset.told = "";
@@ -94,7 +94,7 @@ class Card {
   }
 }
 
-/* The jobs of some kinds in a list; `more` is told of each that is over, whether it was seen at work, and its card. */
+/* A list of jobs of some kinds. It calls `more` with each finished job, whether the page saw it run, and its card. */
 export class JobList {
   constructor(list, { kinds, of = collection, more } = {}) {
     Object.assign(this, { list, kinds, of, more, cards: new Map(), waiting: 0 });
@@ -106,17 +106,17 @@ export class JobList {
 
   async look() {
     clearTimeout(this.waiting);
-    let atWork = true;
+    let isActive = true;
     try {
-      const { rows } = await ask("/api/jobs");
-      const left = gone();
-      const ours = rows.filter((job) => this.isOurs(job) && !left.has(job.job_id));
+      const { rows } = await request("/api/jobs");
+      const hidden = dismissed();
+      const ours = rows.filter((job) => this.isOurs(job) && !hidden.has(job.job_id));
       this.show(ours.filter((job, at) => at < SHOWN || !isOver(job)));
-      atWork = ours.some((job) => !isOver(job));
+      isActive = ours.some((job) => !isOver(job));
     } catch (error) {
-      if (error.status) tell(error.message);
+      if (error.status) showToast(error.message);
     }
-    if (atWork) this.waiting = setTimeout(() => this.look(), EVERY);
+    if (isActive) this.waiting = setTimeout(() => this.look(), POLL_INTERVAL);
   }
 
   show(jobs) {
@@ -139,10 +139,10 @@ export class JobList {
     if (heading) heading.hidden = !jobs.length;
   }
 
-  /* Begin one, and watch it. */
+  /* Start a job and watch it. */
   async begin(address, sent = {}) {
-    const job = await ask(address, { method: "POST", ...sent });
-    tell(named(job));
+    const job = await request(address, { method: "POST", ...sent });
+    showToast(describe(job));
     await this.look();
     return job;
   }

@@ -1,143 +1,143 @@
-// Save what is typed: it stays in this browser until the server has it, and no save overwrites another page's text.
+// Save typed text. The browser keeps a copy until the server has it; a save never overwrites another page's text.
 
-import { api, collection, make, tell } from "./frame.js";
+import { api, collection, make, showToast } from "./frame.js";
 import * as desk from "./desk.js";
 
-const SOON = 500;
-const PAUSES = [1, 2, 4, 8, 15, 30];
-const PATIENCE = 30_000;
+const SAVE_DELAY = 500; // milliseconds
+const RETRY_DELAYS = [1, 2, 4, 8, 15, 30]; // seconds
+const TIMEOUT = 30_000; // milliseconds
 const TOO_LONG = [413, 422];
 const WRITER = "citebed-writer";
 const writer = Math.random().toString(36).slice(2);
 
-// --- The copies in this browser ---------------------------------------------------------------
+// --- Copies in the browser --------------------------------------------------------------------
 
-const place = (id, by = writer) => `citebed-typed|${collection}|${id || "new"}|${by}`;
-const before = sessionStorage.getItem(WRITER); // this tab, before it was loaded again
+const copyKey = (id, by = writer) => `citebed-typed|${collection}|${id || "new"}|${by}`;
+const before = sessionStorage.getItem(WRITER); // this tab's id before a reload
 sessionStorage.setItem(WRITER, writer);
 navigator.locks?.request(WRITER + writer, () => new Promise(() => {})); // held while this page is open
 
-function copy(id, text, base) {
+function storeCopy(id, text, base) {
   try {
-    localStorage.setItem(place(id), JSON.stringify({ text, base, at: Date.now() }));
+    localStorage.setItem(copyKey(id), JSON.stringify({ text, base, at: Date.now() }));
   } catch {
-    // no room: the server is all there is
+    // storage full: only the server has the text
   }
 }
 
 function dropCopy(id, words) {
-  const mine = localStorage.getItem(place(id));
-  if (mine && JSON.parse(mine).text === words) localStorage.removeItem(place(id));
+  const mine = localStorage.getItem(copyKey(id));
+  if (mine && JSON.parse(mine).text === words) localStorage.removeItem(copyKey(id));
 }
 
-/* Copies of a draft that closed pages left here, oldest first; a page that is open saves its own. */
-async function leftCopies(id) {
+/* Return the copies of a draft that closed pages left, oldest first. Open pages save their own. */
+async function loadLeftCopies(id) {
   const held = (await navigator.locks?.query())?.held.map((lock) => lock.name) ?? [];
   const isOpen = (by) => by !== before && held.includes(WRITER + by);
-  return Object.keys(localStorage).filter((key) => key.startsWith(place(id, "")) && !isOpen(key.split("|").at(-1)))
+  return Object.keys(localStorage).filter((key) => key.startsWith(copyKey(id, "")) && !isOpen(key.split("|").at(-1)))
     .map((key) => ({ key, ...JSON.parse(localStorage.getItem(key)) })).sort((a, b) => a.at - b.at);
 }
 
-// --- Sending ----------------------------------------------------------------------------------
+// --- Saving -----------------------------------------------------------------------------------
 
-/* Saves the text of a field. `page` has the draft (`draft`), creates it (`kept`), shows what the server answers
-   (`took`), forgets a draft that was removed (`lost`), and shows the state of saving (`say`). */
-export class Keeping {
-  #waiting = 0;
+/* Saves the text of a field. Callbacks of `page`: `draft` returns the draft, `ensureDraft` creates it if needed,
+   `onSaved` gets the server's version, `onRemoved` forgets a removed draft, `showState` shows the state. */
+export class DraftSaver {
+  #timer = 0;
   #writing = null;
   #failures = 0;
   #number = 0;
-  #base = { version: "", text: "" }; // the server's text that the field's text changes
-  #news = new BroadcastChannel(`citebed-drafts-${collection}`);
+  #base = { version: "", text: "" }; // the server's version that the field edits
+  #channel = new BroadcastChannel(`citebed-drafts-${collection}`);
 
   constructor(field, page) {
     this.field = field;
     this.page = page;
-    addEventListener("online", () => this.now());
+    addEventListener("online", () => this.save());
     addEventListener("pagehide", () => this.#leave());
-    addEventListener("focus", () => this.#look());
-    addEventListener("pageshow", (event) => event.persisted && this.#look());
-    document.addEventListener("visibilitychange", () => document.hidden ? this.now() : this.#look());
-    this.#news.onmessage = ({ data }) => data === page.draft()?.draft_id && this.#look();
+    addEventListener("focus", () => this.#refresh());
+    addEventListener("pageshow", (event) => event.persisted && this.#refresh());
+    document.addEventListener("visibilitychange", () => document.hidden ? this.save() : this.#refresh());
+    this.#channel.onmessage = ({ data }) => data === page.draft()?.draft_id && this.#refresh();
   }
 
-  get #isKept() {
+  get #isSaved() {
     return this.field.value === this.#base.text;
   }
 
-  /* The field's text changes this version of the draft from now on. */
-  basedOn({ version, text }) {
+  /* Set the version of the draft that the field edits. */
+  setBase({ version, text }) {
     this.#base = { version, text };
   }
 
-  /* Something was typed: save it in a moment, or at once if it has no draft yet. */
+  /* Save after typing: with a short delay, or at once if there is no draft yet. */
   typed() {
     const draft = this.page.draft();
-    copy(draft?.draft_id, this.field.value, this.#base.version);
-    if (!this.#failures) this.page.say("");
-    if (!this.#failures) this.#in(draft ? SOON : 0);
+    storeCopy(draft?.draft_id, this.field.value, this.#base.version);
+    if (!this.#failures) this.page.showState("");
+    if (!this.#failures) this.#schedule(draft ? SAVE_DELAY : 0);
   }
 
-  /* Save now; returns whether the text is saved. */
-  async now() {
-    clearTimeout(this.#waiting);
-    if (this.#isKept && !this.#writing) return true;
+  /* Save now. Return whether the text is saved. */
+  async save() {
+    clearTimeout(this.#timer);
+    if (this.#isSaved && !this.#writing) return true;
     this.#writing ??= this.#write().finally(() => {
       this.#writing = null;
     });
     return this.#writing;
   }
 
-  /* Fill the field of a page that was just loaded; what was typed before and not saved is in it. */
+  /* Fill the field of a new page, with unsaved text from earlier if there is any. */
   async start(draft) {
-    const left = (await leftCopies(draft?.draft_id)).filter((each) => {
+    const left = (await loadLeftCopies(draft?.draft_id)).filter((each) => {
       if (each.text === (draft?.text ?? "")) localStorage.removeItem(each.key);
       return each.text !== (draft?.text ?? "");
     });
     const last = left.pop();
-    this.basedOn(draft ?? { version: "", text: "" });
+    this.setBase(draft ?? { version: "", text: "" });
     for (const each of left) await this.#sendLeft(draft, each);
-    if (draft?.copies.length && !last) this.#settle(draft).catch((error) => tell(error.message));
+    if (draft?.copies.length && !last) this.#resolve(draft).catch((error) => showToast(error.message));
     this.field.value = last?.text ?? draft?.text ?? "";
     if (!last) return;
     this.#base = { version: last.base, text: null };
     localStorage.removeItem(last.key);
     this.typed();
-    tell("What you typed here last was not kept: it is back.");
+    showToast("Your unsaved text was restored.");
   }
 
-  /* Send what another page left here; the server keeps it beside the draft if both changed. */
+  /* Send a copy that another page left. If the draft changed too, the server stores it as another version. */
   async #sendLeft(draft, { key, text, base }) {
     try {
-      if (draft) await desk.write(draft.draft_id, { text, base });
+      if (draft) await desk.saveDraft(draft.draft_id, { text, base });
       else await desk.newDraft(text);
     } catch (error) {
-      if (error.status !== 409) return; // it stays here
+      if (error.status !== 409) return; // keep the copy
     }
     localStorage.removeItem(key);
   }
 
-  #in(pause) {
-    clearTimeout(this.#waiting);
-    this.#waiting = setTimeout(() => this.now(), pause);
+  #schedule(pause) {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.save(), pause);
   }
 
-  /* One save at a time, then what was typed meanwhile. */
+  /* Save until the server has the text of the field, also if the user types meanwhile. */
   async #write() {
     try {
       do {
         const isNew = !this.page.draft();
-        const { draft_id: id } = await this.page.kept();
+        const { draft_id: id } = await this.page.ensureDraft();
         if (isNew) {
-          localStorage.removeItem(place(""));
-          copy(id, this.field.value, this.#base.version);
+          localStorage.removeItem(copyKey(""));
+          storeCopy(id, this.field.value, this.#base.version);
         }
         const words = this.field.value;
-        if (!this.#isKept) await this.#send(id, words);
+        if (!this.#isSaved) await this.#send(id, words);
         dropCopy(id, words);
-      } while (!this.#isKept);
+      } while (!this.#isSaved);
       this.#failures = 0;
-      this.page.say("kept");
+      this.page.showState("saved");
       return true;
     } catch (error) {
       this.#failed(error);
@@ -147,89 +147,88 @@ export class Keeping {
 
   async #send(id, words) {
     try {
-      const saved = await desk.write(id, this.#said(words), AbortSignal.timeout(PATIENCE));
-      this.basedOn(saved);
-      this.page.took(saved);
-      this.#news.postMessage(id);
+      const saved = await desk.saveDraft(id, this.#makeBody(words), AbortSignal.timeout(TIMEOUT));
+      this.setBase(saved);
+      this.page.onSaved(saved);
+      this.#channel.postMessage(id);
     } catch (error) {
       if (error.status !== 409) throw error;
-      if (this.field.value !== words) return; // the rest of it is sent before the author chooses
+      if (this.field.value !== words) return; // send the newer text before the user chooses
       dropCopy(id, words);
-      this.#take(await choose(error.said, this.page.say));
-      this.#news.postMessage(id);
+      this.#fill(await choose(error.content, this.page.showState));
+      this.#channel.postMessage(id);
     }
   }
 
-  #said(words) {
+  #makeBody(words) {
     this.#number += 1;
     return { text: words, base: this.#base.version, writer, number: this.#number };
   }
 
   #failed(error) {
     if (TOO_LONG.includes(error.status)) {
-      this.page.say("not kept: too long", true);
-      return void tell("The text is too long to be kept. Drop it as a file instead.");
+      this.page.showState("not saved: too long", true);
+      return void showToast("The text is too long to save. Drop it as a file instead.");
     }
     if ([400, 404].includes(error.status)) {
-      this.page.lost();
-      this.basedOn({ version: "", text: "" });
+      this.page.onRemoved();
+      this.setBase({ version: "", text: "" });
     }
-    this.page.say("not kept yet: trying again", true);
-    if (!this.#failures) tell(`The text is not kept yet: ${error.status ? error.message : "the server does not answer."} It is tried again, and a copy lies in this browser.`);
-    this.#in(1000 * PAUSES[Math.min(this.#failures, PAUSES.length - 1)]);
+    this.page.showState("not saved yet: trying again", true);
+    if (!this.#failures) showToast(`Not saved yet: ${error.status ? error.message : "the server does not respond."} citebed tries again; a copy is in this browser.`);
+    this.#schedule(1000 * RETRY_DELAYS[Math.min(this.#failures, RETRY_DELAYS.length - 1)]);
     this.#failures += 1;
   }
 
-  /* The page goes: send once more what is not saved; its copy stays here. */
+  /* Send unsaved text while the page closes. The copy stays in the browser. */
   #leave() {
     const draft = this.page.draft();
-    if (!draft || this.#isKept) return;
+    if (!draft || this.#isSaved) return;
     fetch(api("drafts", draft.draft_id), {
-      method: "PUT", keepalive: true, body: JSON.stringify(this.#said(this.field.value)),
+      method: "PUT", keepalive: true, body: JSON.stringify(this.#makeBody(this.field.value)),
       headers: { "Content-Type": "application/json", "X-Citebed-Token": document.body.dataset.token },
     }).catch(() => {});
   }
 
   // --- Other pages with the same draft ---
 
-  /* Show what another page saved, if nothing was typed here since. A server that does not answer is not asked
-     again: the next save reports it. */
-  async #look() {
+  /* Show what another page saved, unless this page has unsaved text. Ignore errors: the next save reports them. */
+  async #refresh() {
     const id = this.page.draft()?.draft_id;
-    if (!id || this.#writing || !this.#isKept) return;
-    const found = await desk.draftOf(id).catch(() => null);
-    if (!found || this.page.draft()?.draft_id !== id || this.#writing || !this.#isKept) return;
-    if (found.version !== this.#base.version) this.#take(found);
+    if (!id || this.#writing || !this.#isSaved) return;
+    const found = await desk.loadDraft(id).catch(() => null);
+    if (!found || this.page.draft()?.draft_id !== id || this.#writing || !this.#isSaved) return;
+    if (found.version !== this.#base.version) this.#fill(found);
   }
 
-  /* Have the text of the server in the field, the cursor where it was. */
-  #take(draft) {
+  /* Put the server's text into the field and keep the cursor. */
+  #fill(draft) {
     const { selectionStart, selectionEnd } = this.field;
     const isOther = this.field.value !== draft.text;
-    this.basedOn(draft);
+    this.setBase(draft);
     if (isOther) {
       this.field.value = draft.text;
       this.field.setSelectionRange(selectionStart, selectionEnd);
     }
-    this.page.took(draft, isOther);
+    this.page.onSaved(draft, isOther);
   }
 
-  /* Ask about texts that were kept beside the draft and not chosen from. */
-  async #settle(draft) {
+  /* Ask the user about stored other versions of the draft. */
+  async #resolve(draft) {
     let found = draft;
     while (found.copies.length) {
-      found = await choose({ draft: found, copy: await desk.draftOf(found.copies[0]) }, this.page.say);
-      this.#take(found);
+      found = await choose({ draft: found, copy: await desk.loadDraft(found.copies[0]) }, this.page.showState);
+      this.#fill(found);
     }
-    this.page.say("kept");
+    this.page.showState("saved");
   }
 }
 
-// --- Two texts of one draft -------------------------------------------------------------------
+// --- Two versions of a draft ------------------------------------------------------------------
 
 const at = (id) => document.getElementById(id);
 
-/* Show a text with the part marked that the other does not have. */
+/* Show a text and highlight the part that differs from the other text. */
 function showText(element, text, other) {
   const most = Math.min(text.length, other.length);
   let [start, end] = [0, 0];
@@ -242,15 +241,15 @@ function showText(element, text, other) {
   };
 }
 
-/* Let the author choose between the draft's text and the copy's; returns the draft as it is then. */
-function choose({ draft, copy: other }, say) {
-  say("two versions: choose one", true);
+/* Let the user choose between the draft's text and the copy's. Return the resulting draft. */
+function choose({ draft, copy: other }, showState) {
+  showState("two versions: choose one", true);
   const scrolls = [showText(at("version-copy"), other.text, draft.text), showText(at("version-draft"), draft.text, other.text)];
   const dialog = at("versions");
   if (!dialog.open) dialog.showModal();
   for (const scroll of scrolls) scroll();
   return new Promise((done) => {
-    dialog.oncancel = (event) => event.preventDefault(); // one of them has to be chosen
+    dialog.oncancel = (event) => event.preventDefault(); // the user has to choose one
     dialog.onclick = async ({ target }) => {
       const chosen = target.closest("[data-version]")?.dataset.version;
       if (!chosen) return;
@@ -258,11 +257,11 @@ function choose({ draft, copy: other }, say) {
       try {
         done(await desk.chooseVersion(draft.draft_id, { copy_id: other.draft_id, chosen, base }));
         dialog.close();
-        tell("The other text is under Drafts, as “" + other.name + "”.");
+        showToast("The other text is under Drafts, as “" + other.name + "”.");
       } catch (error) {
-        if (error.status === 409) return void done(choose(error.said, say)); // it changed once more
-        if (error.status === 400) return void location.reload(); // chosen in another tab
-        tell(error.status ? error.message : "That was not kept: the server does not answer. Try again.");
+        if (error.status === 409) return void done(choose(error.content, showState)); // the draft changed again
+        if (error.status === 400) return void location.reload(); // the user chose in another tab
+        showToast(error.status ? error.message : "Not saved: the server does not respond. Try again.");
       }
     };
   });

@@ -1,7 +1,7 @@
-// The library: citing from it, selecting papers to find others like them, keys.
+// The library: cite papers, select papers to find similar ones, keyboard shortcuts.
 
-import { onKey, tell } from "./frame.js";
-import { ready, turn } from "./citing.js";
+import { onKey, showToast } from "./frame.js";
+import { startCiting, toggleCited } from "./citing.js";
 
 const cards = [...document.querySelectorAll(".paper-card")];
 const current = () => cards.findIndex((card) => card.contains(document.activeElement));
@@ -13,30 +13,30 @@ function step(by) {
   next?.scrollIntoView({ block: "nearest" });
 }
 
-function chosen() {
+function updateSelection() {
   const boxes = document.querySelectorAll("[name=like]:checked");
   const words = document.querySelector("[data-selected]");
   const button = document.querySelector("[data-like]");
   if (!button) return;
   button.disabled = boxes.length === 0;
-  words.textContent = boxes.length ? `${boxes.length} selected` : "Select papers to find others like them.";
+  words.textContent = boxes.length ? `${boxes.length} selected` : "Select papers to find similar ones.";
   document.querySelector("[data-selecting]").classList.toggle("some", boxes.length > 0);
 }
 
-const atHand = () => cards[current()] ?? document.querySelector("article.document");
+const currentPaper = () => cards[current()] ?? document.querySelector("article.document");
 
 async function copy(button) {
   const text = document.querySelector(button.dataset.copy).textContent;
   try {
     await navigator.clipboard.writeText(text);
-    tell("Copied");
+    showToast("Copied");
   } catch {
     getSelection().selectAllChildren(document.querySelector(button.dataset.copy));
-    tell("Press Ctrl+C to copy what is selected");
+    showToast("Press Ctrl+C to copy the selected text");
   }
 }
 
-onKey("c", () => atHand() && turn(atHand().dataset.doc));
+onKey("c", () => currentPaper() && toggleCited(currentPaper().dataset.doc));
 if (document.querySelector("article.document")) {
   onKey("b", () => document.querySelector("[data-copy]")?.click());
 } else {
@@ -44,12 +44,12 @@ if (document.querySelector("article.document")) {
   for (const key of ["p", "k"]) onKey(key, () => step(-1));
   onKey("m", () => cards[current()]?.querySelector("[name=like]").click());
 }
-document.addEventListener("change", chosen);
+document.addEventListener("change", updateSelection);
 for (const button of document.querySelectorAll("[data-copy]")) {
   button.hidden = false;
   button.addEventListener("click", () => copy(button));
 }
 if (matchMedia("(max-width: 56rem)").matches) document.querySelector(".facet-box")?.removeAttribute("open");
-chosen();
-await ready();
+updateSelection();
+await startCiting();
 citebedReady();

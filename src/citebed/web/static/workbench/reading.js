@@ -1,4 +1,4 @@
-// A draft that was read from files: its passages and their places, its notes, the author's .bib files.
+// A draft that citebed read from files: its passages, their places, notes, and the user's .bib files.
 
 import { collection, make } from "./frame.js";
 import { allowLibrary } from "./filters.js";
@@ -13,8 +13,8 @@ function line(passage, index, all, chosen, choose) {
       make("span", { class: "passage-text" }, passage.text)));
 }
 
-/* Show what was read: its passages, of which one may be chosen, and the .bib files beside it. */
-export function showRead(file, chosen, { choose, takeAway }) {
+/* Show the draft's passages with the chosen one, and its .bib files. */
+export function showReadFile(file, chosen, { choose, removeFile }) {
   const isRead = Boolean(file?.file);
   at("typed").hidden = isRead;
   at("read").hidden = !isRead;
@@ -28,51 +28,51 @@ export function showRead(file, chosen, { choose, takeAway }) {
   at("read-facts").textContent = `${number === 1 ? "1 passage" : `${number} passages`}${cites}`;
   at("passages").replaceChildren(...(file?.passages ?? []).map((passage, index, all) => line(passage, index, all, chosen, choose)));
   at("libraries").replaceChildren(...(file?.libraries ?? []).map((name) => make("li", {}, name,
-    make("button", { type: "button", "aria-label": `Without ${name}`, onclick: () => takeAway(name) }, "×"))));
+    make("button", { type: "button", "aria-label": `Remove ${name}`, onclick: () => removeFile(name) }, "×"))));
   at("file-notes").replaceChildren(...(file?.notes ?? []).map((note) => make("li", {}, note)));
   allowLibrary(Boolean(file?.libraries.length));
 }
 
-/* Which passage asks now. */
+/* Mark the chosen passage. */
 export function markChosen(number) {
   const buttons = [...at("passages").querySelectorAll("button")];
   buttons.forEach((button, index) => button.setAttribute("aria-pressed", String(index + 1 === number)));
 }
 
-// --- Which files are read ---
+// --- File types ---
 
 const ENDINGS = /\.(tex|ltx|latex|zip|md|markdown|mdown|pandoc|qmd|rmd|txt|text|docx|docm|odt|ipynb|typ|rst|rest|pdf|bib|bibtex|bbl)$/i;
 const LIBRARY = /\.(bib|bibtex|bbl)$/i;
 const BIBLIOGRAPHY = /\.(ris|enw|nbib|ciw|rdf|endnote)$/i;
-const MOST = 900;
-const FEW = 6;
+const MAX_FILES = 900;
+const MAX_SHOWN = 6;
 
 export const isLibrary = ({ path }) => LIBRARY.test(path);
 
-/* Of several files only what drafts are made of; one that came by itself is read whatever it is. Of each that is
-   not taken, why. */
-export function sorted(given) {
-  const [chosen, passed] = [[], []];
-  for (const each of given) {
-    if (BIBLIOGRAPHY.test(each.path)) passed.push({ ...each, isBibliography: true });
-    else if (given.length > 1 && !ENDINGS.test(each.path)) passed.push({ ...each, why: "no draft, and no .bib" });
-    else if (chosen.length >= MOST) passed.push({ ...each, why: `more than ${MOST} files` });
+/* Choose the files to read; skip the others with a reason. A single file is always read unless it is a
+   bibliography to import. */
+export function sortFiles(files) {
+  const [chosen, skipped] = [[], []];
+  for (const each of files) {
+    if (BIBLIOGRAPHY.test(each.path)) skipped.push({ ...each, isBibliography: true });
+    else if (files.length > 1 && !ENDINGS.test(each.path)) skipped.push({ ...each, why: "neither a draft nor a .bib file" });
+    else if (chosen.length >= MAX_FILES) skipped.push({ ...each, why: `more than ${MAX_FILES} files` });
     else chosen.push(each);
   }
-  return { chosen, passed };
+  return { chosen, skipped };
 }
 
-function passedLine({ path, why, isBibliography }) {
+function skippedLine({ path, why, isBibliography }) {
   if (!isBibliography) return make("li", {}, `${path}: not read (${why}).`);
   return make("li", {}, `${path}: a bibliography: `,
-    make("a", { href: `/c/${encodeURIComponent(collection)}/collection` }, "import it in the Collection room"), ".");
+    make("a", { href: `/c/${encodeURIComponent(collection)}/collection` }, "import it on the Collection page"), ".");
 }
 
-/* Say of each file that is not read why. */
-export function showPassed(passed) {
-  const ordered = [...passed].sort((a, b) => Number(Boolean(b.isBibliography)) - Number(Boolean(a.isBibliography)));
-  const lines = ordered.map(passedLine);
-  const more = lines.splice(lines.length > FEW ? FEW - 1 : FEW);
-  if (more.length) lines.push(make("li", {}, make("details", {}, make("summary", {}, `${more.length} more files are not read`), make("ul", { class: "plain" }, more))));
+/* Show the skipped files, with reasons. */
+export function showSkipped(skipped) {
+  const ordered = [...skipped].sort((a, b) => Number(Boolean(b.isBibliography)) - Number(Boolean(a.isBibliography)));
+  const lines = ordered.map(skippedLine);
+  const more = lines.splice(lines.length > MAX_SHOWN ? MAX_SHOWN - 1 : MAX_SHOWN);
+  if (more.length) lines.push(make("li", {}, make("details", {}, make("summary", {}, `${more.length} more files were not read`), make("ul", { class: "plain" }, more))));
   at("file-passed").replaceChildren(...lines);
 }

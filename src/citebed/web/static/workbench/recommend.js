@@ -1,129 +1,129 @@
-// Recommending while somebody types: a moment after the last key, the last question only.
+// Suggest papers while the user types: search shortly after the last key, and show the latest search only.
 
-import { api, ask, collection, make, onKey, tell } from "./frame.js";
+import { api, collection, make, onKey, request, showToast } from "./frame.js";
 import * as desk from "./desk.js";
-import { VERY_LONG, askedOf, paragraphAt } from "./asking.js";
+import { VERY_LONG, paragraphAt, textInScope } from "./asking.js";
 import { copyKeys, showBasket } from "./basket.js";
 import { nameOf, showName, startMenu } from "./draft_menu.js";
-import { dropZone, formOf } from "./dropping.js";
+import { dropZone, makeForm } from "./dropping.js";
 import { filters, startFilters } from "./filters.js";
-import { Keeping } from "./keeping.js";
-import { isLibrary, markChosen, showPassed, showRead, sorted } from "./reading.js";
+import { DraftSaver } from "./keeping.js";
+import { isLibrary, markChosen, showReadFile, showSkipped, sortFiles } from "./reading.js";
 import { documentAddress, resultCard, showAbstract } from "./result.js";
-import { silence, welcome } from "./silence.js";
-import { answered, gettingReady, looking, markBusy, trouble } from "./trouble.js";
+import { explainNoPapers, welcome } from "./silence.js";
+import { clearProblem, markBusy, showProblem, showSearching, showWaiting } from "./trouble.js";
 
 const WAIT = 120; // milliseconds after the last key
-const WAIT_BUSY = 250; // while the server still works on an older question
-const RETRIES = [2, 3, 5, 8, 10, 15, 20, 30];
+const WAIT_BUSY = 250; // while an older search runs
+const RETRIES = [2, 3, 5, 8, 10, 15, 20, 30]; // seconds
 const at = (id) => document.getElementById(id);
 const text = at("text");
 const results = at("results");
 
 const state = {
-  draft: null, // on the desk, or null before anything is kept
-  file: null, // what was read from files
-  passage: null, // the one chosen of a file
-  found: null, // the last answer
-  best: false, // show the best there is, whether it fits or not
-  open: new Set(), // abstracts
-  gone: null, // the paper that was just set aside
+  draft: null, // the draft on the server; null before the first save
+  file: null, // the draft read from files
+  passage: null, // the chosen passage of that draft
+  found: null, // the last response
+  best: false, // also show papers below the probability threshold
+  open: new Set(), // open abstracts
+  removed: null, // the paper that the user just set aside
 };
 
 const papers = (number) => number === 1 ? "1 paper" : `${number.toLocaleString("en")} papers`;
 const scope = () => document.querySelector("[name=scope]:checked").value;
 
-// --- Asking -----------------------------------------------------------------------------------
+// --- Searching --------------------------------------------------------------------------------
 
-/* What is asked now; null where there is nothing to ask. */
-function question() {
+/* Return the current request; null if there is no text. */
+function currentRequest() {
   const asked = filters();
   if (state.best) asked.min_probability = 0;
   if (state.file?.file) {
     if (scope() !== "sentence") return { ...asked, each: scope() };
     return state.passage ? { ...asked, passage: state.passage } : null;
   }
-  const typed = askedOf(text, scope());
+  const typed = textInScope(text, scope());
   return typed && { ...asked, ...typed };
 }
 
-let asking = null;
-let waiting = 0;
+let running = null;
+let timer = 0;
 let retries = 0;
-let last = ""; // what was asked last
-let shown = ""; // what the papers that are shown were asked with
+let last = ""; // the last request
+let shown = ""; // the request of the shown papers
 
-async function recommend({ again = false } = {}) {
-  clearTimeout(waiting);
-  const asked = question();
+async function search({ again = false } = {}) {
+  clearTimeout(timer);
+  const asked = currentRequest();
   const form = JSON.stringify(asked);
-  if (form === last && !again) return void mark();
-  stopAsking();
+  if (form === last && !again) return void markOutdated();
+  cancelSearch();
   last = form;
   if (!asked) return void showFound(null, form);
-  if (asked.isLong) return void tooLong();
+  if (asked.isLong) return void showTooLong();
   const mine = new AbortController();
-  asking = mine;
-  looking();
+  running = mine;
+  showSearching();
   try {
     const json = { ...asked, draft: state.draft?.draft_id ?? "" };
-    const found = await ask(api("recommend"), { method: "POST", json, signal: mine.signal });
+    const found = await request(api("recommend"), { method: "POST", json, signal: mine.signal });
     retries = 0;
     showFound(found, form);
   } catch (error) {
-    if (error.name !== "AbortError") failed(error);
+    if (error.name !== "AbortError") handleFailure(error);
   } finally {
-    if (asking === mine) asking = null;
+    if (running === mine) running = null;
   }
 }
 
-/* Papers that are not for what stands there now are grey. */
-const mark = () => markBusy(JSON.stringify(question()) !== shown);
+/* Grey out papers that belong to an older request. */
+const markOutdated = () => markBusy(JSON.stringify(currentRequest()) !== shown);
 
-/* Ask in a moment. A question that is no longer the one at hand is cancelled at once. */
-const soon = () => {
-  clearTimeout(waiting);
-  mark();
-  const isBusy = asking !== null;
-  if (isBusy && JSON.stringify(question()) !== last) stopAsking();
-  waiting = setTimeout(recommend, isBusy ? WAIT_BUSY : WAIT);
+/* Search after a short delay. Cancel a running search if its request is out of date. */
+const searchSoon = () => {
+  clearTimeout(timer);
+  markOutdated();
+  const isBusy = running !== null;
+  if (isBusy && JSON.stringify(currentRequest()) !== last) cancelSearch();
+  timer = setTimeout(search, isBusy ? WAIT_BUSY : WAIT);
 };
 
-function stopAsking() {
-  asking?.abort();
-  asking = null;
+function cancelSearch() {
+  running?.abort();
+  running = null;
   last = "";
 }
 
-function tooLong() {
+function showTooLong() {
   showFound(null, last);
-  trouble(VERY_LONG);
+  showProblem(VERY_LONG);
 }
 
-/* A server that is not ready is asked again; what it refuses is said. */
-function failed(error) {
+/* Retry if the server is not ready, and show the problem. */
+function handleFailure(error) {
   last = "";
-  const again = () => recommend({ again: true });
+  const again = () => search({ again: true });
   const isWaiting = !error.status || error.status === 503;
   if (isWaiting && retries < RETRIES.length) {
-    waiting = setTimeout(again, 1000 * RETRIES[retries]);
+    timer = setTimeout(again, 1000 * RETRIES[retries]);
     retries += 1;
-    if (error.status) return void gettingReady();
+    if (error.status) return void showWaiting();
   }
-  trouble(error.status ? error.message : "The server does not answer. Is citebed still running? It is asked again.", again);
+  showProblem(error.status ? error.message : "The server does not respond. Is citebed still running? Trying again…", again);
 }
 
 // --- Showing ----------------------------------------------------------------------------------
 
 const passageOf = (row) => state.found?.passages.find((each) => each.number === row.passage);
 const rowOf = (card) => state.found?.rows.find((row) => row.doc_id === card.dataset.doc && String(row.passage) === card.dataset.passage);
-const isOpen = (row) => `${row.doc_id} ${row.passage}`;
+const openKey = (row) => `${row.doc_id} ${row.passage}`;
 
 function card(row) {
   const is = {
     cited: state.draft?.basket.includes(row.doc_id) ?? false,
     good: state.draft?.judged[row.doc_id] === 1,
-    open: state.open.has(isOpen(row)),
+    open: state.open.has(openKey(row)),
   };
   const isPart = (passageOf(row)?.text.length ?? 0) > row.sentence.length + 10;
   const made = resultCard(row, is, isPart);
@@ -131,7 +131,7 @@ function card(row) {
   return made;
 }
 
-/* Where a passage stands; in a text that is typed, with the way there. */
+/* Return the place of a passage; in a typed text, as a button that selects it there. */
 function placeOf(passage) {
   if (state.file?.file) return passage.place;
   if (scope() === "sentence") return "at the cursor";
@@ -141,7 +141,7 @@ function placeOf(passage) {
 
 function showInText(start, end) {
   text.focus();
-  text.setSelectionRange(start, start); // which scrolls there
+  text.setSelectionRange(start, start); // scrolls there
   text.blur();
   text.focus();
   text.setSelectionRange(start, end);
@@ -164,8 +164,8 @@ function lists(found) {
   });
 }
 
-/* Whoever was at a paper is there afterwards; where it is gone, at the one that followed it, or came before. */
-function keepingPlace(change) {
+/* Keep the focus on the same paper during a change. If the paper disappears, focus the next one or the one before. */
+function keepFocus(change) {
   const here = document.activeElement?.closest?.(".result");
   const name = (each) => `${each.dataset.doc} ${each.dataset.passage}`;
   const before = cards().map(name);
@@ -179,8 +179,8 @@ function keepingPlace(change) {
   if (wanted !== before[index]) place?.scrollIntoView({ block: "nearest" });
 }
 
-/* How many papers there are, and for how many of several passages. */
-function counted(found) {
+/* Describe the number of papers, and of passages with papers. */
+function describeCount(found) {
   const number = papers(new Set(found.rows.map((row) => row.doc_id)).size);
   const asked = found.passages.length + found.silent;
   const answered = new Set(found.rows.map((row) => row.passage)).size;
@@ -190,22 +190,22 @@ function counted(found) {
 function showFound(found, form) {
   state.found = found;
   shown = form;
-  answered(Boolean(found));
-  keepingPlace(() => results.replaceChildren(...goneLine(), ...(found ? lists(found) : [])));
-  at("status").textContent = found?.rows.length ? counted(found) : "";
+  clearProblem(Boolean(found));
+  keepFocus(() => results.replaceChildren(...removedLine(), ...(found ? lists(found) : [])));
+  at("status").textContent = found?.rows.length ? describeCount(found) : "";
   at("best").hidden = !state.best || !found;
   at("notes").replaceChildren(...(found?.rows.length ? found.notes : []).map((note) => make("li", {}, note)));
   showState(found);
   results.dataset.shown = String(Number(results.dataset.shown ?? 0) + 1);
 }
 
-/* What is said where there is no paper to show. */
+/* Show a text if there are no papers. */
 function showState(found) {
-  const words = found ? () => silence(found, state.best, () => showBest(true)) : () => welcome(Boolean(state.file?.file), tryText);
+  const words = found ? () => explainNoPapers(found, state.best, () => showBest(true)) : () => welcome(Boolean(state.file?.file), tryText);
   at("state").replaceChildren(...(found?.rows.length ? [] : words()));
 }
 
-/* Have a text in the field as if it were typed. */
+/* Put a text into the field, as if the user typed it. */
 function tryText(words) {
   text.value = words;
   text.dispatchEvent(new Event("input"));
@@ -214,36 +214,36 @@ function tryText(words) {
 
 function showBest(is) {
   state.best = is;
-  recommend({ again: true });
+  search({ again: true });
 }
 
-/* Of a paper that was just set aside, with the way back. */
-function goneLine() {
-  if (!state.gone) return [];
-  const { doc_id: id, title } = state.gone;
+/* Return a line about the paper that was just set aside, with an Undo button. */
+function removedLine() {
+  if (!state.removed) return [];
+  const { doc_id: id, title } = state.removed;
   return [make("p", { class: "gone", role: "status" }, make("span", {}, `Set aside for this draft: ${title || id}`),
     make("button", { type: "button", id: "undo", title: "Undo (z)", onclick: undo }, "Undo"))];
 }
 
 function undo() {
-  if (state.gone) say(state.gone.doc_id, null);
+  if (state.removed) judge(state.removed.doc_id, null);
 }
 
 // --- The draft --------------------------------------------------------------------------------
 
-/* The draft of this page, created once when there is first something to keep. Never the draft of another tab. */
-let making = null;
-async function kept() {
+/* Return the draft of this page. Create it if needed, but never use the draft of another tab. */
+let creating = null;
+async function ensureDraft() {
   if (state.draft) return state.draft;
-  making ??= desk.newDraft(text.value).then((made) => {
-    state.draft = desk.taken(made);
-    keeping.basedOn(made);
+  creating ??= desk.newDraft(text.value).then((made) => {
+    state.draft = desk.setCurrentDraft(made);
+    saver.setBase(made);
     nameInAddress();
     showDraft();
   }).finally(() => {
-    making = null;
+    creating = null;
   });
-  await making;
+  await creating;
   return state.draft;
 }
 
@@ -264,132 +264,132 @@ function showDraft() {
 
 async function showPapers() {
   if (!state.draft) return void showBasket("", [], () => {});
-  const found = await desk.papers(state.draft.draft_id);
+  const found = await desk.loadPapers(state.draft.draft_id);
   showBasket(state.draft.draft_id, found.basket, (id) => cite(id, false));
   const aside = found.judged.filter((paper) => paper.relevance === 0);
   at("aside").hidden = !aside.length;
   at("aside").querySelector("summary").textContent = `${papers(aside.length)} set aside for this draft`;
   at("aside").querySelector("ul").replaceChildren(...aside.map((paper) => make("li", {},
     make("span", {}, paper.title || paper.doc_id),
-    make("button", { type: "button", class: "plain-button", "aria-label": `Bring back: ${paper.title || paper.doc_id}`, onclick: () => say(paper.doc_id, null) }, "Bring back"))));
+    make("button", { type: "button", class: "plain-button", "aria-label": `Bring back: ${paper.title || paper.doc_id}`, onclick: () => judge(paper.doc_id, null) }, "Bring back"))));
 }
 
-const keeping = new Keeping(text, {
+const saver = new DraftSaver(text, {
   draft: () => state.draft,
-  kept,
-  took: ({ text: words, name, changed }, isOther = false) => {
+  ensureDraft,
+  onSaved: ({ text: words, name, changed }, isOther = false) => {
     state.draft = { ...state.draft, text: words, name, changed };
     showName(state.draft);
-    if (isOther) recommend();
+    if (isOther) search();
   },
-  lost: () => {
+  onRemoved: () => {
     state.draft = null;
   },
-  say: (words, isBad = false) => {
+  showState: (words, isBad = false) => {
     at("kept").textContent = words;
     at("kept").classList.toggle("not-kept", isBad);
   },
 });
 
-/* Do something with the draft; where it fails that is said, and nothing is shown that is not so. */
+/* Change the draft on the server. Return whether that worked; on failure, show why. */
 async function change(act) {
   try {
-    await kept();
+    await ensureDraft();
     state.draft = await act();
-    showPapers().catch((error) => tell(error.message)); // beside what comes next
+    showPapers().catch((error) => showToast(error.message)); // in the background
     return true;
   } catch (error) {
-    tell(error.status ? error.message : "That was not kept: the server does not answer.");
+    showToast(error.status ? error.message : "Not saved: the server does not respond.");
     return false;
   }
 }
 
 async function cite(id, taken) {
   if (!await change(() => desk.cite(id, taken))) return;
-  keepingPlace(() => {
+  keepFocus(() => {
     for (const old of results.querySelectorAll(".result")) {
       if (old.dataset.doc === id) old.replaceWith(card(rowOf(old)));
     }
   });
 }
 
-/* Say of a paper that it is good (1) or not (0), or take that back (null), and rank anew at once. */
-async function say(id, relevance, row = null) {
+/* Judge a paper as good (1) or not (0), or withdraw the judgement (null), and rank again. */
+async function judge(id, relevance, row = null) {
   if (!await change(() => desk.judge(id, relevance, row ? passageOf(row)?.text ?? "" : ""))) return;
-  state.gone = relevance === 0 ? row : null;
-  if (state.gone) tell("Set aside for this draft.", { words: "Undo", key: "z", does: undo });
-  await recommend({ again: true });
+  state.removed = relevance === 0 ? row : null;
+  if (state.removed) showToast("Set aside for this draft.", { words: "Undo", key: "z", does: undo });
+  await search({ again: true });
 }
 
 // --- Files ------------------------------------------------------------------------------------
 
-const showFile = () => showRead(state.file, state.passage, { choose, takeAway });
+const showFile = () => showReadFile(state.file, state.passage, { choose, removeFile });
 
 function choose(number) {
   state.passage = number;
   document.querySelector("[name=scope][value=sentence]").checked = true;
   markChosen(number);
-  recommend();
+  search();
 }
 
-async function send(given) {
-  const { chosen, passed } = sorted(given);
+async function send(files) {
+  const { chosen, skipped } = sortFiles(files);
   const problem = at("file-problem");
-  showPassed(passed);
-  problem.hidden = chosen.length > 0 || passed.some((each) => each.isBibliography);
-  problem.textContent = "There is no draft in what was opened.";
+  showSkipped(skipped);
+  problem.hidden = chosen.length > 0 || skipped.some((each) => each.isBibliography);
+  problem.textContent = "None of these files is a draft.";
   if (!chosen.length) return;
   at("kept").textContent = chosen.length === 1 ? `reading ${chosen[0].path} …` : `reading ${chosen.length} files …`;
   try {
-    await opened(chosen);
-    at("kept").textContent = "kept";
+    await openFiles(chosen);
+    at("kept").textContent = "saved";
   } catch (error) {
     at("kept").textContent = "";
-    problem.textContent = error.status ? error.message : "The files could not be sent: the server does not answer.";
+    problem.textContent = error.status ? error.message : "The files could not be sent: the server does not respond.";
     problem.hidden = false;
   }
 }
 
-/* Read files: a draft beside one that is typed is another draft, and what is typed stays. */
-async function opened(chosen) {
+/* Read files. If there is typed text, they become another draft and the typed draft stays. */
+async function openFiles(chosen) {
   const isNew = Boolean(text.value.trim()) && !state.file?.file && !chosen.every(isLibrary);
   const had = isNew ? "" : state.file?.file;
-  if (isNew && !await keeping.now()) throw Object.assign(new Error("What you typed is not kept yet: open the file once it is."), { status: 1 });
-  const { draft_id: id } = isNew ? await desk.newDraft() : await kept();
+  if (isNew && !await saver.save()) throw Object.assign(new Error("Your text is not saved yet. Open the file when it is."), { status: 1 });
+  const { draft_id: id } = isNew ? await desk.newDraft() : await ensureDraft();
   try {
-    state.file = await desk.sendFiles(id, formOf(chosen));
+    state.file = await desk.sendFiles(id, makeForm(chosen));
   } catch (error) {
     if (isNew) await desk.removeDraft(id).catch(() => {});
     throw error;
   }
-  await take(await desk.draftOf(id), isNew);
+  await openDraft(await desk.loadDraft(id), isNew);
   if (state.file.file && state.file.file !== had) {
     state.passage = null;
     document.querySelector("[name=scope][value=paragraph]").checked = true;
   }
   showFile();
   await showPapers();
-  recommend({ again: true });
+  search({ again: true });
 }
 
-/* Have another draft at hand. */
-async function take(draft, isNew) {
-  state.draft = desk.taken(draft);
-  state.gone = null;
+/* Make another draft the current one. */
+async function openDraft(draft, isNew) {
+  state.draft = desk.setCurrentDraft(draft);
+  state.removed = null;
   nameInAddress();
   showDraft();
   if (!isNew) return;
   text.value = draft.text;
-  keeping.basedOn(draft);
-  tell(`“${nameOf(draft)}” is a new draft. What you typed is under Drafts, as it was.`);
+  saver.setBase(draft);
+  showToast(`“${nameOf(draft)}” is a new draft. Your typed text is under Drafts.`);
 }
 
-async function takeAway(name) {
+async function removeFile(name) {
   if (!await change(() => desk.removeFile(state.draft.draft_id, name))) return;
-  state.file = await desk.files(state.draft.draft_id);
+  state.file = await desk.loadFiles(state.draft.draft_id);
   showFile();
   await showPapers();
-  recommend({ again: true });
+  search({ again: true });
 }
 
 // --- Keys and clicks --------------------------------------------------------------------------
@@ -407,11 +407,11 @@ function step(by) {
 
 const acts = {
   cite: (row) => cite(row.doc_id, !state.draft?.basket.includes(row.doc_id)),
-  good: (row) => say(row.doc_id, state.draft?.judged[row.doc_id] === 1 ? null : 1, row),
-  bad: (row) => say(row.doc_id, 0, row),
+  good: (row) => judge(row.doc_id, state.draft?.judged[row.doc_id] === 1 ? null : 1, row),
+  bad: (row) => judge(row.doc_id, 0, row),
   abstract: (row, place) => {
-    const isNew = !state.open.delete(isOpen(row));
-    if (isNew) state.open.add(isOpen(row));
+    const isNew = !state.open.delete(openKey(row));
+    if (isNew) state.open.add(openKey(row));
     place.querySelector("[data-act=abstract]").setAttribute("aria-pressed", String(isNew));
     if (isNew) showAbstract(place, passageOf(row)?.text ?? "");
     else place.querySelector(".abstract-text").hidden = true;
@@ -443,71 +443,71 @@ onKey("y", copyKeys);
 onKey("z", undo);
 
 text.addEventListener("input", () => {
-  state.gone = null;
-  keeping.typed();
-  soon();
+  state.removed = null;
+  saver.typed();
+  searchSoon();
 });
 text.addEventListener("keydown", (event) => {
   if (event.key === "Escape") text.blur();
 });
 document.addEventListener("selectionchange", () => {
-  if (scope() === "sentence" && document.activeElement === text) soon();
+  if (scope() === "sentence" && document.activeElement === text) searchSoon();
 });
-for (const input of document.querySelectorAll("[name=scope]")) input.addEventListener("change", () => recommend());
+for (const input of document.querySelectorAll("[name=scope]")) input.addEventListener("change", () => search());
 at("only-fitting").addEventListener("click", () => showBest(false));
-at("leave-file").addEventListener("click", () => takeAway(state.file.file));
-addEventListener("online", () => recommend());
+at("leave-file").addEventListener("click", () => removeFile(state.file.file));
+addEventListener("online", () => search());
 
-// --- Beginning --------------------------------------------------------------------------------
+// --- Start ------------------------------------------------------------------------------------
 
-/* The draft at hand: until it is there nothing can be typed over it. */
-async function loaded() {
+/* Load the current draft. The text field is read-only until then. */
+async function loadDraftAndFile() {
   for (let tries = 0; ; tries += 1) {
     try {
-      const draft = await desk.draftAtHand();
-      const file = draft && (draft.file || draft.libraries.length) ? await desk.files(draft.draft_id) : null;
+      const draft = await desk.loadCurrentDraft();
+      const file = draft && (draft.file || draft.libraries.length) ? await desk.loadFiles(draft.draft_id) : null;
       return { draft, file };
     } catch (error) {
       if (error.status && error.status !== 503) throw error;
       at("state").replaceChildren(make("p", { class: "lead" }, "Loading your draft …"),
-        make("p", { class: "quiet", role: "status" }, error.status ? "The server is getting ready." : "The server does not answer. It is asked again."));
+        make("p", { class: "quiet", role: "status" }, error.status ? "The server is getting ready." : "The server does not respond. Trying again…"));
       await new Promise((done) => setTimeout(done, 1000 * RETRIES[Math.min(tries, RETRIES.length - 1)]));
     }
   }
 }
 
 async function startText() {
-  await keeping.start(state.draft);
+  await saver.start(state.draft);
   text.readOnly = false;
   text.placeholder = text.dataset.hint;
 }
 
-async function begin() {
-  startFilters(() => recommend());
+async function start() {
+  startFilters(() => search());
   if (desk.draftId()) {
     const wanted = new URLSearchParams(location.search).get("draft");
     at("draft-name").textContent = "Loading …";
-    Object.assign(state, await loaded());
-    if (wanted && !state.draft) tell("That draft is no longer on the desk.");
+    Object.assign(state, await loadDraftAndFile());
+    if (wanted && !state.draft) showToast("That draft no longer exists.");
     nameInAddress();
   }
   await startText();
   if (state.file?.file) document.querySelector("[name=scope][value=paragraph]").checked = true;
   showDraft();
   showFile();
-  recommend({ again: true });
-  await showPapers().catch((error) => tell(error.message));
+  search({ again: true });
+  await showPapers().catch((error) => showToast(error.message));
 }
 
 startMenu((draft) => {
   state.draft = draft;
   showName(draft);
-  tell(`Now called “${nameOf(draft)}”.`);
+  showToast(`Renamed to “${nameOf(draft)}”.`);
 });
 dropZone(document.body, send);
 try {
-  await begin();
+  await start();
 } catch (error) {
-  trouble(error.message, () => location.reload());
+  showProblem(error.message, () => location.reload());
 }
 citebedReady();

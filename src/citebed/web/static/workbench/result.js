@@ -1,17 +1,17 @@
-// A recommended paper: what it is, how likely it is right, what speaks for it, and what to do with it.
+// The card of a suggested paper: its metadata, probability, reasons and actions.
 
-import { api, ask, collection, make, webLink } from "./frame.js";
+import { api, collection, make, request, webLink } from "./frame.js";
 
 const MOST_AUTHORS = 3;
 const abstracts = new Map();
 
-/* "Family, Given" as one reads it. */
+/* Turn "Family, Given" into "Given Family". */
 const readName = (name) => {
   const parts = name.split(", ");
   return parts.length > 1 ? `${parts.at(-1)} ${parts[0]}` : name;
 };
 
-export function authorsOf(names) {
+export function formatAuthors(names) {
   const read = names.slice(0, MOST_AUTHORS).map(readName);
   return names.length > MOST_AUTHORS ? `${read[0]} and ${names.length - 1} others` : read.join(", ");
 }
@@ -19,18 +19,18 @@ export function authorsOf(names) {
 export const documentAddress = (docId) =>
   `/c/${encodeURIComponent(collection)}/document?${new URLSearchParams({ doc: docId })}`;
 
-/* Where it can be read: by its DOI, else where its record says. */
-function outside(row) {
+/* Link to the paper by its DOI, else by the address in its record. */
+function externalLink(row) {
   const address = webLink(row.doi ? `https://doi.org/${encodeURI(row.doi)}` : row.link);
   if (!address) return null;
   const words = row.doi ? "DOI" : new URL(address).hostname.replace(/^www\./, "");
   return make("a", { href: address, rel: "noreferrer noopener", target: "_blank", class: "outside" }, words,
-    make("span", { class: "hide" }, ` of ${row.title || row.doc_id}, in another window`));
+    make("span", { class: "hide" }, ` of ${row.title || row.doc_id}, in a new window`));
 }
 
 function about(row) {
-  const parts = [authorsOf(row.authors), row.year, row.venue].filter(Boolean).map(String);
-  const link = outside(row);
+  const parts = [formatAuthors(row.authors), row.year, row.venue].filter(Boolean).map(String);
+  const link = externalLink(row);
   return make("p", { class: "who" }, parts.join(" · "), link && parts.length ? " · " : "", link);
 }
 
@@ -50,12 +50,12 @@ function reasons(row) {
 const quote = (label, words, by = "") => make("p", { class: "said" },
   make("span", { class: "label" }, label), " ", make("q", {}, words), by ? make("span", { class: "by" }, ` ${by}`) : null);
 
-/* What others say when they cite it, and who. */
-function citers(row) {
+/* Quote the papers that cite it. */
+function citingQuotes(row) {
   if (!row.citing_sentences.length) return null;
   const number = row.citing_sentences.length;
   return make("details", { class: "citers" },
-    make("summary", {}, number === 1 ? "What a paper that cites it says" : `What ${number} papers that cite it say`),
+    make("summary", {}, number === 1 ? "Quoted from 1 citing paper" : `Quoted from ${number} citing papers`),
     row.citing_sentences.map((words, at) => make("blockquote", {}, words,
       row.cited_by[at] ? make("footer", {}, row.cited_by[at]) : null)));
 }
@@ -72,7 +72,7 @@ function actions(row, is) {
     button("abstract", "Abstract", "a", String(is.open), title));
 }
 
-/* A paper in the list; `is` says whether it is cited, good, and its abstract open. */
+/* Make the card of a paper; `is` has whether it is cited, good, and its abstract open. */
 export function resultCard(row, is, several) {
   const title = make("a", { href: documentAddress(row.doc_id), class: "title" }, row.title || row.doc_id);
   return make("li", { class: `result${is.cited ? " is-cited" : ""}`, "data-doc": row.doc_id, "data-passage": row.passage, tabindex: "-1" },
@@ -82,12 +82,12 @@ export function resultCard(row, is, several) {
     several && row.sentence ? quote("asked by", row.sentence) : null,
     row.abstract_sentence ? quote("abstract", row.abstract_sentence) : null,
     row.reprints.length ? make("p", { class: "said" }, make("span", { class: "label" }, "also as"), ` ${row.reprints.join("; ")}`) : null,
-    citers(row),
+    citingQuotes(row),
     make("div", { class: "abstract-text", hidden: true }),
     actions(row, is));
 }
 
-/* Show an abstract in a card, the words marked that it has in common with the text that asked. */
+/* Show the abstract in a card, with the words highlighted that also occur in the query text. */
 export async function showAbstract(card, text) {
   const place = card.querySelector(".abstract-text");
   place.hidden = false;
@@ -96,7 +96,7 @@ export async function showAbstract(card, text) {
   if (!abstracts.has(key)) place.replaceChildren(make("p", { class: "quiet" }, "…"));
   try {
     if (!abstracts.has(key)) {
-      const found = await ask(api("abstract"), { method: "POST", json: { doc_id: id, text } });
+      const found = await request(api("abstract"), { method: "POST", json: { doc_id: id, text } });
       if (abstracts.size > 200) abstracts.clear();
       abstracts.set(key, found.pieces);
     }

@@ -1,40 +1,40 @@
-// What is said where there is no paper to show.
+// Texts for a page without papers: a welcome, or why there are none.
 
-import { api, ask, make } from "./frame.js";
+import { api, make, request } from "./frame.js";
 import { clearFilters, isFiltered } from "./filters.js";
 
 const bestButton = (isBest, showBest) =>
   isBest ? "" : make("button", { type: "button", id: "show-best", onclick: showBest }, "Show the best there is");
 
-/* Before anything is asked; `take` puts an example into the draft. */
+/* Welcome the user before the first search; `take` puts an example into the draft. */
 export function welcome(isFile, take) {
   if (isFile) return [make("p", { class: "lead" }, "Choose a passage of your draft.")];
   return [make("p", { class: "lead" }, "Papers appear here while you write."),
-    make("p", { class: "quiet" }, "Paste a paragraph, or drop a draft anywhere on this page: LaTeX (with its folder, or a .zip), Word, OpenDocument, Markdown, Quarto, a notebook, Typst, reStructuredText, plain text or a PDF. Drop your .bib, too, and your own keys are used."),
+    make("p", { class: "quiet" }, "Paste a paragraph, or drop a draft anywhere on this page: LaTeX (with its folder, or a .zip), Word, OpenDocument, Markdown, Quarto, a notebook, Typst, reStructuredText, plain text or a PDF. Drop your .bib too, and citebed uses your own keys."),
     example(take)];
 }
 
-/* A passage on a subject of this collection, to click. A collection without texts has none. */
+/* Offer an example passage on a subject of this collection. A collection without texts has none. */
 let found = null;
 function example(take) {
   const place = make("div", { class: "example" });
-  found ??= ask(api("example"));
+  found ??= request(api("example"));
   found.then(({ text }) => {
     if (!text) return;
     const id = "example-title";
     place.append(make("p", { class: "quiet", id }, "Or try an example:"),
       make("button", { type: "button", id: "example", "aria-describedby": id, onclick: () => take(text) }, text));
   }).catch(() => {
-    found = null; // the page works without it
+    found = null; // the page works without an example
   });
   return place;
 }
 
-const SAID = /^skipped 1 passage (without a good match|without a match in the collection)/;
+const REPEATED = /^skipped 1 passage (without a good match|without a match in the collection)/;
 
-/* Where nothing fits: why, and what can be done about it. */
-export function silence(found, isBest, showBest) {
-  const notes = found.notes.filter((note) => !SAID.test(note)).map((note) => make("li", {}, note));
+/* Explain why there are no suggestions, and what the user can do. */
+export function explainNoPapers(found, isBest, showBest) {
+  const notes = found.notes.filter((note) => !REPEATED.test(note)).map((note) => make("li", {}, note));
   const why = notes.length ? make("ul", { class: "plain quiet notes" }, notes) : "";
   if (isFiltered()) {
     return [make("p", { class: "lead" }, "Nothing fits within these filters."), why,
