@@ -60,7 +60,7 @@ class Engine(sessions.Engine):
     ) -> ImportReport:
         """Import files and folders into a sharded collection on the workers.
 
-        The result is that of `citebed.collection.import_sources` with the same ``shard_size``.
+        The result equals `citebed.collection.import_sources` with the same ``shard_size``.
         """
         several = [paths] if isinstance(paths, str | Path) else paths
         return import_on(self, folder, several, options, progress)
@@ -68,7 +68,7 @@ class Engine(sessions.Engine):
     def stats(self, collection: str | Path | Collection) -> CollectionStats:
         """Count the contents of a collection, its documents shard by shard on the workers.
 
-        The result is the same as that of `Collection.stats`.
+        The result equals `Collection.stats`.
         """
         opened = collection if isinstance(collection, Collection) else open_collection(collection)
         return collection_stats(opened, count_shards(self, opened))

@@ -80,8 +80,8 @@ class Candidates:
 
     Without a ranking by several signals, ``signals`` and ``raw`` have no columns.
 
-    ``vectors`` are those of the query's text and sentences, by kind. ``min_probability`` is that of
-    a good match. ``best`` are the best documents without filter and feedback marks.
+    ``vectors`` belong to the query's text and sentences, by kind. ``min_probability`` is the lowest
+    of a good match. ``best`` are the best documents without filter and feedback marks.
     """
 
     query: Query

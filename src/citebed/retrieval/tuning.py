@@ -129,7 +129,7 @@ def of_queries(
     Grades come from the files in ``qrels``, or without any from the query set's own qrels.
     """
     if not qrels and queries not in collection.query_sets:
-        raise CitebedError(f"'{queries}' is no query set of the collection: name its judgements")
+        raise CitebedError(f"'{queries}' is not a query set of the collection: name its judgements")
     table = read_queries(collection, queries)
     judged = [read_qrels(each) for each in qrels] or [collection.qrels(queries)]
     relevant: dict[str, dict[str, int]] = {}
@@ -213,7 +213,7 @@ def tune(
 
     Tuning learns from sentences of drafts that cite, and from judged queries. ``queries`` are query
     sets of the collection, or files. ``qrels`` are files with judgements of these queries, such as
-    those of a campaign. Without queries and drafts, tuning uses the collection's own query sets.
+    a campaign's. Without queries and drafts, tuning uses the collection's own query sets.
     """
     opened = open_collection(collection)
     index = open_index(opened, verified=True)

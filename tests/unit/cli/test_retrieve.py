@@ -119,7 +119,7 @@ def test_own_word_vectors_that_are_gone_are_told(
         (["nowhere"], "there is no collection at 'nowhere'"),
         (["in"], "is not a collection"),
         (["c", "--analyser", "german"], "unknown analyser 'german'"),
-        (["c", "--citing", "none.jsonl"], "no contexts file 'none.jsonl'"),
+        (["c", "--citing", "none.jsonl"], "'none.jsonl' is not a file"),
         (["c", "--citing", "in/refs.bib"], "refs.bib:1: is not JSON"),
         (["c", "--workers", "x"], "Invalid value"),
     ],

@@ -95,7 +95,7 @@ def write_told(path: Path, told: Iterable[LearningDocuments]) -> None:
 
 
 def read_told(path: Path) -> LearningDocuments:
-    """Read these documents at once; return none if there is no file."""
+    """Read these documents at once; return none if the file is missing."""
     import pyarrow as pa
 
     if not path.exists():

@@ -113,8 +113,8 @@ def piece_in(given: Given) -> Piece:
 def earlier_records(
     engine: Engine, pieces: list[Piece], dropped: Iterable[str], place: Path
 ) -> list[PartNote]:
-    """Write the records of pieces in order to files in ``place``, except those of ``dropped``
-    sources. Return the notes of these files."""
+    """Write the records of pieces in order to files in ``place``, without ``dropped`` sources.
+    Return the notes of these files."""
     if not pieces:
         return []
     (place / "dropped.json").write_text(json.dumps(sorted(dropped)), encoding="utf-8")
@@ -134,7 +134,7 @@ def earlier_records(
 
 def _sample(place: str, number: int, given: Given) -> Iterator[Message]:
     """On a worker: sample the sort keys of a piece's records, and the last one, with the number of
-    records for which each stands."""
+    records that each represents."""
     keys = _read(place, number, piece_in(given), ("source", "line")).sort(_ORDER)
     some = keys.gather_every(STEP, STEP - 1).with_columns(rows=pl.lit(STEP, pl.Int64))
     rest = keys.tail(1).with_columns(rows=pl.lit(keys.height % STEP, pl.Int64))

@@ -157,7 +157,7 @@ def _look(settings: str, number: int, given: Given) -> Iterator[Message]:
 
 
 def _shares(file: SourceFile, settings: str) -> list[Share] | None:
-    """Divide the pieces of a file among workers, each of which reads everything before its own."""
+    """Divide the pieces of a file among workers, which also read everything before their own."""
     sizes = [
         len(piece.chunk.data) if isinstance(piece, Piece) else 0
         for piece in split_file(file, _recogniser(settings), _settings(settings)["only"], {})

@@ -97,7 +97,7 @@ def _ascii_words(text: str) -> list[str]:
 
 
 def _cut(found: list[str]) -> list[str]:
-    """Return the words; cut those that are too long."""
+    """Return the words, after cutting words that are too long."""
     cut = [_longest_words(word) if len(word) > MAX_UNITS else [word] for word in found]
     return [word for pieces in cut for word in pieces]
 
@@ -148,7 +148,7 @@ def word_break() -> dict[str, str]:
 
 
 def _one_of(*classes: str, astral: bool, without: str = "") -> str:
-    """Return the set of characters of some classes; only those of the BMP unless ``astral``."""
+    """Return the set of characters of some classes; without ``astral`` only BMP characters."""
     ranges = []
     for part in " ".join(word_break()[name] for name in classes).split():
         low, _, high = part.partition("-")

@@ -140,7 +140,7 @@ def load_encoder_for_index(vectors: DocumentVectors) -> DenseEncoder:
 
 
 def _name_file(fingerprint: str) -> Path | None:
-    """Return the file with the name of a fingerprint's encoder; ``None`` if it is no hash."""
+    """Return the file with the name of a fingerprint's encoder; ``None`` if it is not a hash."""
     is_hash = re.fullmatch("[0-9a-f]{64}", fingerprint)
     return state_folder() / "encoders" / fingerprint if is_hash else None
 

@@ -120,7 +120,7 @@ def build_graph(
     """Build the graph of an encoder or ``cross-encoder`` from its settings and weights.
 
     Its inputs are ``input_ids``, ``attention_mask`` and ``token_type_ids`` (batch × tokens). An
-    encoder's output is ``last_hidden_state`` (batch × tokens × width), that of a cross-encoder
+    encoder's output is ``last_hidden_state`` (batch × tokens × width). A cross-encoder's output is
     ``logits`` (batch × labels), computed from the first token. A graph for texts that are run
     ``alone``, and so are never padded, has no ``attention_mask``.
     """
@@ -293,11 +293,11 @@ def read_safetensors(path: Path) -> dict[str, NDArray[Any]]:
     check_size(path, MODEL_BYTES)
     try:
         with library.safe_open(path, "numpy") as file:
-            names = file.keys()  # a method of the library; the file is no mapping
+            names = file.keys()  # a method of the library, not of a mapping
             kinds = {name: file.get_slice(name).get_dtype() for name in names}
             plain = [name for name, kind in kinds.items() if kind in _KINDS]
             tensors = {name: as_float32(file.get_tensor(name)) for name in plain}
-        if "BF16" in kinds.values():  # numpy has no such type: it is the upper half of a float32
+        if "BF16" in kinds.values():  # numpy lacks this type: the upper half of a float32
             for name, entry in library.deserialize(path.read_bytes()):
                 if kinds[name] == "BF16":
                     bits = np.frombuffer(entry["data"], "<u2").reshape(entry["shape"])
@@ -352,7 +352,7 @@ def write_quantised(path: Path, config: Mapping[str, Any], weights: Arrays) -> N
 
     ONNX Runtime's quantiser gives each column of a matrix its scale; the network scales its input
     for each text. One bit stays unused, because processors without VNNI instructions add two
-    products in 16 bits and would overflow. A temporary file ``weights.onnx`` is written beside it.
+    products in 16 bits and would overflow. The folder also gets a temporary ``weights.onnx``.
     """
     onnx = import_extra("neural", "onnx")
     quantisation = import_extra("neural", "onnxruntime.quantization")

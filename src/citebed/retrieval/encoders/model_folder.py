@@ -55,7 +55,7 @@ MODULES = [
 POOLINGS = ("mean", "cls", "max")
 _DEFAULT_LENGTH = 512
 FEWEST_TOKENS = 3
-"""One token between those that begin and end a text."""
+"""The first and the last token of a text, and one token between them."""
 _FIRST_POSITION = {"roberta": 2, "xlm-roberta": 2, "camembert": 2}
 """RoBERTa counts positions from the row after its padding token, which has number 1."""
 CARD = "citebed.json"
@@ -184,7 +184,7 @@ class ModelFolder:
 
     def _pooling_kind(self, module: object) -> str:
         if not isinstance(module, str) or "/" in module.rstrip("/") or ".." in module:
-            what = f"{module!r:.80} is no folder of the model"
+            what = f"{module!r:.80} is not a folder of the model"
             raise FormatError(self.path / "modules.json", None, what)
         folder = self.path / module
         settings = read_json(folder / "config.json") or {}
@@ -244,7 +244,7 @@ def open_folder(path: Path) -> ModelFolder:
         check_size(file, MODEL_BYTES)
     config = read_json(path / "config.json")
     if config is None and weights.suffix != ".onnx":
-        raise CitebedError(f"the folder '{path}' has {weights.name}, but no config.json beside it")
+        raise CitebedError(f"the folder '{path}' has {weights.name}, but no config.json")
     if not any((path / name).is_file() for name in TOKENISER_FILES[:2]):
         raise CitebedError(f"the folder '{path}' has neither tokenizer.json nor vocab.txt")
     return ModelFolder(path, weights, config or {})
@@ -358,15 +358,15 @@ def find_model(name: str | Path) -> Path:
             return _from_hub(hub_name, package)
         if not encoder_folder().is_dir():
             raise CitebedError(
-                f"there is no encoder in '{encoder_folder()}' yet. Run: citebed fetch encoder"
+                f"'{encoder_folder()}' has no encoder yet. Run: citebed fetch encoder"
             )
         return encoder_folder()
     if not isinstance(name, Path) and _HUB_NAME.fullmatch(text):
         return _from_hub(text)
     if "/" in text or "\\" in text or text.startswith((".", "~")):
         raise CitebedError(
-            f"there is no model folder '{text}'. Give a folder with config.json and the model's "
-            f"weights, a hub name (owner/model), or one of {', '.join(SHORT_NAMES)}"
+            f"'{text}' is not a folder. Give a folder with config.json and the model's weights, a "
+            f"hub name (owner/model), or one of {', '.join(SHORT_NAMES)}"
         )
     raise UnknownName("encoder", text, SHORT_NAMES)
 
@@ -417,7 +417,7 @@ def _from_hub(name: str, package: str | None = None) -> Path:
         "note: the model '%s' is not on this machine; fetching it from the Hugging Face hub", name
     )
     try:
-        # The library repeats other requests six times if there is no network, but not this one.
+        # Without a network, the library repeats all requests but this one six times.
         about = hub.HfApi().model_info(name, timeout=10)
         files = [file.rfilename for file in about.siblings or []]
         weights = next((each for each in WEIGHT_FILES if each in files), None)

@@ -65,7 +65,7 @@ class Tokeniser:
     def _clean(self, text: str | tuple[str, str]) -> Any:
         if isinstance(text, tuple):
             return tuple(self._clean(part) for part in text)
-        # A lone surrogate is no character, and the tokeniser, written in Rust, rejects it.
+        # A lone surrogate is not a character, and the tokeniser, written in Rust, rejects it.
         text = text.encode("utf-8", "replace").decode("utf-8")
         return text.lower() if self._is_lower else text
 

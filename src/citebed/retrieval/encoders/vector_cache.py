@@ -100,7 +100,7 @@ class VectorCache:
 
 
 def text_key(text: str) -> bytes:
-    """Return a 16-byte hash of a text; two texts share one with a probability of 1 in 10^38."""
+    """Return a 16-byte hash of a text; two texts share one with a probability of 10^-38."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
@@ -108,7 +108,7 @@ def text_key(text: str) -> bytes:
 def _open_database(folder: Path, encoder: Encoder) -> Iterator[_Database | None]:
     """Open the vectors of one model, and translate SQLite's errors for the user.
 
-    Yield ``None`` if there are no vectors and the folder is read-only.
+    Yield ``None`` if a read-only folder has no vectors of the model.
     """
     path = folder / f"{encoder.fingerprint[:32]}.sqlite"
     with translate_write_errors(path):

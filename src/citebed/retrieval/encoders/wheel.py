@@ -45,7 +45,7 @@ def write_wheel(folder: str | Path, into: str | Path) -> Path:
         *(f"License-Expression: {_LICENCES}", "Description-Content-Type: text/plain", ""),
         f"Made of {base.get('name', 'an encoder that was trained')} (SHA-256 {base.get('sha256')})",
         f"and citebed's adapter (SHA-256 {(card.get('adapter') or {}).get('sha256')}), in 8 bits.",
-        "Installed beside citebed it is found by itself: citebed index COLLECTION --neural",
+        "citebed finds it if both are installed: citebed index COLLECTION --neural",
     ]
     stem = f"{ENCODER_PACKAGE}-{__version__}"
     files = {f"{ENCODER_PACKAGE}/__init__.py": _MODULE.encode()}

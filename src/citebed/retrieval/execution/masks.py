@@ -112,7 +112,7 @@ def _similar_names(name: str, known: pl.Series) -> list[str]:
 
 
 def find_numbers(index: Index, ids: pl.Series) -> Docs:
-    """Return the numbers of documents by id, without those that are not in the index."""
+    """Return the numbers of documents by id, without documents that are not in the index."""
     if len(ids) < _FEW_NAMES:
         numbers = np.array([index.ids.find(name) for name in ids], np.int64)
         return numbers[numbers >= 0]

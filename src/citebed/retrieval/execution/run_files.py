@@ -60,7 +60,7 @@ class SearchReport:
 
 
 class SearchTarget(Protocol):
-    """What can be searched: an index, or those of many shards."""
+    """An index, or the indexes of many shards, to search."""
 
     @property
     def fields(self) -> Sized[str]:
@@ -72,7 +72,7 @@ class SearchTarget(Protocol):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What identifies the index in a run's record."""
+        """Facts that identify the index in a run's record."""
 
     def run(
         self, table: pl.DataFrame, pipeline: Pipeline, options: RunOptions, progress: Progress

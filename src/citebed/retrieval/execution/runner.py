@@ -126,7 +126,7 @@ class Runner:
 
     @property
     def missing_note(self) -> tuple[str, ...]:
-        """A note on documents that are skipped because they are no longer in the collection."""
+        """A note on indexed documents that the search skips because the collection lost them."""
         if self.masks.present is None:
             return ()
         missing = int(np.count_nonzero(~self.masks.present))

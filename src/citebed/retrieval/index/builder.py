@@ -76,8 +76,8 @@ class IndexOptions:
 
     ``analyser``: by default the one that fits the languages of the texts. ``citing``: contexts
     files for the citing text. ``workers``: number of threads, by default one per core. ``rebuild``:
-    use nothing of the old index. ``neural``: an encoder, whose vectors are added to those of the
-    static model; without it, those in the old index are kept. ``static``: another static model.
+    use nothing of the old index. ``neural``: an encoder, whose vectors are added to the static
+    vectors; without it, the index keeps its old ones. ``static``: another static model.
     ``compiled``: let compiled code count even a small collection.
     """
 
@@ -256,7 +256,8 @@ class _Builder:
         folder = self.collection.folder / FOLDER
         for path in self.options.citing:
             if not path.is_file():
-                raise CitebedError(f"there is no contexts file '{printable(path)}'")
+                what = f"'{printable(path)}' is not a file"
+                raise CitebedError(f"{what}; expected a file of citation contexts")
         with temporary_folder(folder) as work:
             described, arrays, vectors = self.make(work)
             self.progress.step("writing", 0)
@@ -269,7 +270,7 @@ class _Builder:
         return report._replace(vectors_gone=gone)
 
     def make(self, work: Path) -> tuple[Description, _Arrays, VectorReport]:
-        """Count what is new and assemble the arrays, some of which may be files in ``work``."""
+        """Count new text and assemble the arrays, partly in files in ``work``."""
         with ThreadPoolExecutor(2) as beside:
             is_large = is_large_build(self.collection, self.options)
             compiling = beside.submit(load_kernels) if is_large else None

@@ -41,8 +41,7 @@ _SCHEMA = {"paper_id": pl.String, "doc_id": pl.String, "text": pl.String, "year"
 def load_contexts(
     collection: Collection, files: tuple[Path, ...], names: pl.DataFrame | None = None
 ) -> tuple[pl.DataFrame, int]:
-    """Return the contexts that cite documents of a collection, and the number of those that cite
-    something else.
+    """Return the contexts that cite documents of a collection, and the number of all others.
 
     The rows have ``paper_id``, ``doc_id``, ``text`` and ``year``. ``names`` come from
     `document_names`, and are required if there are files.
@@ -142,8 +141,8 @@ class CitingSentences:
         return range(int(first), int(last))
 
     def known_to(self, paper: int, year: int | None) -> NDArray[np.bool_]:
-        """Return a mask of the sentences that a paper of a year may use: those of other papers, of
-        earlier years. Pass -1 for a paper that has no citing sentences."""
+        """Return a mask of the sentences by other papers of earlier years, which a paper of a year
+        may use. Pass -1 for a paper that has no citing sentences."""
         known: NDArray[np.bool_] = self.papers != paper
         if year is not None:
             known &= self.years < year

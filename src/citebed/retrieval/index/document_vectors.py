@@ -1,4 +1,4 @@
-"""The documents' vectors in an index: those of unchanged documents are reused, others computed.
+"""The documents' vectors in an index: unchanged documents keep theirs, others get new ones.
 
 Static vectors are made while the index is built. An encoder needs a second for some dozen
 documents, so it runs afterwards, starts with the most useful documents, and writes the index every
@@ -66,7 +66,7 @@ def find_unchanged(old: Index, documents: pl.DataFrame) -> Unchanged:
 
 
 class PartialVectors:
-    """Room for the vectors of all documents, and a mask of those that are ``known``."""
+    """Arrays for the vectors of all documents, and a mask of the ``known`` ones."""
 
     def __init__(self, documents: int, width: int) -> None:
         self.rows = np.zeros((documents, width), np.int8)
@@ -81,8 +81,8 @@ class PartialVectors:
     def reuse(self, old: DocumentVectors | None, unchanged: Unchanged | None) -> NDArray[np.bool_]:
         """Copy old vectors of unchanged documents, unless they are known already.
 
-        Return a mask of the documents without an old vector. If some old vectors are missing, those
-        of empty texts count as missing too.
+        Return a mask of the documents without an old vector. If some old vectors are missing, empty
+        texts count as documents without one.
         """
         wanted = np.ones(len(self.known), bool)
         if old is not None and unchanged is not None:
@@ -168,7 +168,7 @@ class VectorReport:
 
 @dataclass(frozen=True)
 class VectorBuilder:
-    """Makes the vectors of an index, except those of an encoder.
+    """Makes the vectors of an index, except the encoder's.
 
     ``table_rows`` are the documents' rows in the collection's table, by number; ``made`` are static
     vectors that were made while words were counted; with ``rebuild`` no static vector is reused.

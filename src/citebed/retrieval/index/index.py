@@ -27,7 +27,7 @@ _INVERT_AFTER = 50
 
 
 class Share(NamedTuple):
-    """What one citing paper added to the ``citing`` field: frequencies of postings, and lengths of
+    """A citing paper's share of the ``citing`` field: frequencies of postings, and lengths of
     documents."""
 
     postings: NDArray[np.uint32]
@@ -37,7 +37,7 @@ class Share(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """The number of documents, the year of the latest, and that of the latest citing paper."""
+    """The number of documents, and the years of the latest document and the latest citing paper."""
 
     documents: int
     latest: int
@@ -45,7 +45,7 @@ class Totals(NamedTuple):
 
 
 class Index:
-    """A collection's index. Documents are numbered in the order of their ids, terms likewise.
+    """A collection's index. Documents and terms are numbered in the order of their ids or texts.
 
     The postings of term ``t`` are ``docs[offsets[t]:offsets[t+1]]``. ``tf[field]`` has their
     frequencies in a field (0 where the document has the term in other fields only).

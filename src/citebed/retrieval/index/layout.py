@@ -1,7 +1,7 @@
 """The index on disk: ``.npy`` files and ``index.json``, which lists and describes them.
 
-The files of a new index are written beside those of the old one, and replacing ``index.json``
-switches to them in one step. A process that has the old files open keeps them. A collection may
+A new index is written beside the old one, and replacing ``index.json`` switches to its files in one
+step. A process that has the old files open keeps them. A collection may
 come from a stranger: citebed reads and removes only files of an index, and follows no link.
 """
 
@@ -89,7 +89,7 @@ def vector_arrays(kind: str) -> tuple[str, str]:
 
 
 def read_description(folder: Path) -> Description:
-    """Return the index's description. Raise if there is no index, or one of another format."""
+    """Return the index's description. Raise if it is missing or has another format."""
     path = folder / DESCRIPTION
     if not os.path.lexists(path):
         name = printable(folder.parent)
@@ -272,7 +272,7 @@ def sweep(folder: Path) -> None:
         used = {entry["file"] for entry in read_description(folder).files.values()}
     except DamagedIndex:
         return
-    except CollectionError:  # there is no index yet
+    except CollectionError:  # no index yet
         used = set()
     for path in folder.glob("*.npy"):
         if _FILE.fullmatch(path.name) and path.name not in used:
@@ -289,7 +289,7 @@ def next_generation(folder: Path) -> int:
 
 
 def source_files(folder: Path) -> dict[str, Path]:
-    """Return the indexed files of a collection by name, those of its shards included."""
+    """Return the indexed files of a collection and its shards by name."""
     paths = (path for table in _SOURCE_TABLES for path in table_paths(folder, table))
     return {str(path.relative_to(folder).with_suffix("")): path for path in paths}
 

@@ -1,4 +1,4 @@
-"""The posting arrays of an index, made from packed postings and from those of an old index.
+"""The posting arrays of an index, made from packed postings and from an old index.
 
 Postings stay in memory up to a limit. Further ones are written to disk as they come, then split
 into files that each hold a range of terms, and sorted file by file. Memory does not grow with the
@@ -309,7 +309,7 @@ def assemble_postings(
 ) -> tuple[dict[str, NDArray[Any]], Numbers]:
     """Return the arrays of terms and postings, and the final number of each new term (-1: unused).
 
-    ``terms`` are those of the pile by number; ``lengths`` the lengths of documents by field.
+    ``terms`` are the pile's terms by number; ``lengths`` the lengths of documents by field.
     """
     new = pl.Series(terms, dtype=pl.String)
     counts = pile.count_postings(len(new))

@@ -14,7 +14,7 @@ FREQUENT = 1000
 
 
 class IndexReport(NamedTuple):
-    """What a build did.
+    """Counts that describe a build.
 
     ``counted``: documents whose words were counted; the others were taken over from the old index.
     ``embedded``, ``encoded``: vectors that the static model and the encoder made, in

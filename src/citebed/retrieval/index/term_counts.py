@@ -104,7 +104,7 @@ class Counts(NamedTuple):
 class SourceTable:
     """A table to count: its columns by field, and the document of each row (-1: skip the row).
 
-    Postings carry the number of the document, or with ``by_row`` that of the row.
+    Postings have the number of the document, or with ``by_row`` the number of the row.
     """
 
     table: Path

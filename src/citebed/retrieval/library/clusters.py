@@ -23,8 +23,8 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
 def cluster(distances: NDArray[np.float64]) -> list[int]:
-    """Return the cluster of each item, by Ward's criterion; clusters are numbered by size, the
-    largest first, of equal ones that of the earlier item."""
+    """Return the cluster of each item, by Ward's criterion. Clusters are numbered by size, the
+    largest first; of equal clusters, the one with the first item comes first."""
     items = len(distances)
     if items < 2 * _MIN_CLUSTERS:
         return [0] * items
@@ -117,7 +117,7 @@ def _find_phrases(index: Index, title: str) -> dict[tuple[str, ...], str]:
                 continue  # half of a compound
             spelled = part[at:end]
             if ignored.intersection(spelled.casefold().split()[1:-1]) - {"of"}:
-                continue  # "evaluation with incomplete" is no phrase, "learning-to-rank" is
+                continue  # "evaluation with incomplete" is not a phrase, "learning-to-rank" is
             terms = tuple(index.analyser.term(word) or word for word in own)
             found.setdefault(terms, _WORD.sub(_lower_word, spelled))
     return found

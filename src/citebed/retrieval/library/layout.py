@@ -1,8 +1,8 @@
 """Lay documents out in two dimensions, so that similar ones are close.
 
 Classical scaling (Torgerson 1952) gives the first places, stress majorisation (De Leeuw 1977,
-SMACOF) improves them, and places that are too close for the eye are pushed apart. There is no
-randomness: the same distances always give the same picture.
+SMACOF) improves them, and places that are too close for the eye are pushed apart. Without any
+randomness, the same distances always give the same picture.
 """
 
 from __future__ import annotations

@@ -40,8 +40,8 @@ class DocumentDetails(MultiTableResult):
 
     ``cited_by`` has a row for each sentence that cites it (``paper_id``, ``doc_id`` if the paper is
     a document of the collection, ``by``, ``year``, ``section``, ``sentence``), newest first.
-    ``cites`` are the documents that it cites; ``cited_with`` those that are cited together with it,
-    in how many ``sentences``, ``paragraphs`` and ``papers``; ``similar`` the most similar ones.
+    ``cites`` are the documents that it cites; ``cited_with`` its co-cited documents with numbers of
+    ``sentences``, ``paragraphs`` and ``papers``; ``similar`` the most similar documents.
     """
 
     PARTS: ClassVar[tuple[str, ...]] = ("document", "cited_by", "cites", "cited_with", "similar")

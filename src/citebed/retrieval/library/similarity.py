@@ -25,7 +25,7 @@ from citebed.retrieval.vectors.vectors import DocumentVectors, unit_rows
 _QUERY_TERMS = 25
 """Terms of a document to search with."""
 _WHOLE_TEXTS = 8
-"""Of more documents than these, only the titles of the rest are read."""
+"""Number of documents that are read completely; citebed reads only the titles of the others."""
 _CANDIDATES = 200
 _WORD_WEIGHT = 0.5
 _CACHED_RECORDS = 512

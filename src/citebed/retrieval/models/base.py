@@ -36,8 +36,8 @@ class Corpus:
     """Statistics of a collection with the chosen weights of the fields.
 
     ``lengths``: the (weighted) tokens of each document; ``unique``: its distinct terms; ``tokens``:
-    the sum of the lengths. If the lengths are those of a shard, ``documents``, ``tokens`` and
-    ``with_text`` (the number of documents with text) describe the whole collection.
+    the sum of the lengths. For a shard, ``documents``, ``tokens`` and ``with_text`` (the number of
+    documents with text) describe the whole collection.
     """
 
     documents: int

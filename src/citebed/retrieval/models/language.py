@@ -1,12 +1,12 @@
-"""What language models share: a document's model is smoothed with the collection's.
+"""The base of language models: a document's model is smoothed with the collection's.
 
-All four methods have one form. A document speaks as if it held, beside its own (discounted)
+All four methods have one form. A document counts as if it had, besides its own (discounted)
 tokens, ``x_d`` tokens drawn from the collection:
 
     P(t|d) = α_d · (max(tf − δ, 0)/x_d + p(t|C)) = α_d · p(t|C) · (1 + s)
 
-with s = max(tf − δ, 0)/(x_d · p(t|C)), which is 0 for a term that the document has not. So
-log P(t|d) = log α_d + log p(t|C) + log(1 + s), and only the last part asks for the term's count.
+with s = max(tf − δ, 0)/(x_d · p(t|C)), which is 0 for a term that the document lacks. So
+log P(t|d) = log α_d + log p(t|C) + log(1 + s), and only the last part needs the term's count.
 
     method            α_d                          x_d
     Dirichlet         μ/(|d| + μ)                  μ

@@ -1,4 +1,4 @@
-"""Citation need: how likely a text needs a citation, and one of a document in the collection.
+"""Citation need: how likely a text needs a citation of a document in the collection.
 
 ``citebed train ranker`` learned a small model from sentences that cite and from texts that cite
 nothing: everyday texts, and what papers say about themselves. Its features are standardised with
@@ -48,7 +48,7 @@ _WORDS = 7
 
 
 class Background(NamedTuple):
-    """The features of everyday texts in a collection: mean and standard deviation of each."""
+    """The features of everyday texts in a collection: the mean and standard deviation of each."""
 
     means: Reals
     spreads: Reals
@@ -83,13 +83,13 @@ def parse_background(values: Mapping[str, Any]) -> Background | None:
 class WordRarity:
     """How rare words are in an index, by their inverse document frequency.
 
-    The words of a text on another subject are rarer than those of a document: a recipe has few
-    words of computing. Names are rare everywhere, and do not count.
+    The words of a text on another subject are rarer than a document's words: a recipe has few words
+    of computing. Names are rare everywhere, and do not count.
     """
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        # The document frequency of each term; the last is that of number -1, an unknown term.
+        # The document frequency of each term, and 0 for number -1, an unknown term.
         self._df = np.append(np.diff(index.offsets), 0)
 
     @cached_property
@@ -113,7 +113,7 @@ class WordRarity:
         return float((rarities.mean() - mean) / (spread / np.sqrt(min(len(rarities), _WORDS))))
 
     def word_shares(self, text: str, documents: Docs) -> Reals:
-        """Return which share of a text's words each document has, weighted by rarity."""
+        """Return the share of a text's words that each document has, weighted by rarity."""
         terms = self._content_terms(text)
         if not len(terms):
             return np.zeros(len(documents))

@@ -69,7 +69,7 @@ class CollectionWeights:
         return replace(self, languages={**self.languages, language or "": share})
 
     def words_share(self, language: str | None = None) -> float:
-        """Return the weight of words as a share of that of words and word vectors."""
+        """Return the share of words in the weight of words and word vectors together."""
         weights = apply_weights(shipped_ranker().levels["static"], self, language).weights
         words, vectors = (
             float(weights[columns(names)].sum()) for names in (WORD_SIGNALS, VECTOR_SIGNALS)
@@ -107,7 +107,7 @@ def parse_weights(values: Mapping[str, Any]) -> CollectionWeights | None:
 
 
 def choose_language(index: Index, language: str | None) -> str | None:
-    """Return a text's language; if unknown, that of the index unless it is English."""
+    """Return a text's language; if unknown, the index's language unless it is English."""
     if language is not None:
         return language
     of_index = re.fullmatch(r"snowball\((\w+)\)", index.description.analyser)
@@ -153,7 +153,7 @@ def ndcg(candidates: Candidates, weights: Reals, relevant: Mapping[int, int]) ->
 
 def choose_weight(gains: Reals, prior: int) -> int:
     """Return the row of gains to use: the prior's if it is within a standard error of the best,
-    else the nearest to it that is."""
+    else the nearest such row."""
     behind = gains[gains.mean(axis=1).argmax()] - gains
     errors = behind.std(axis=1) / np.sqrt(gains.shape[1])
     good = np.flatnonzero(behind.mean(axis=1) <= errors)

@@ -129,7 +129,7 @@ def propose_candidates(  # noqa: PLR0913 - the input of each signal
     rows, most = np.arange(len(citing.docs)), constants.cited_candidates
     if allowed is not None:
         rows = np.flatnonzero(allowed[citing.docs])
-    if len(rows) > most:  # and those that equal the last one
+    if len(rows) > most:  # and all that equal the last one
         last = np.partition(citing.scores[rows], len(rows) - most)[len(rows) - most]
         rows = rows[citing.scores[rows] >= last]
     yield CITING, citing.docs[rows]
@@ -350,7 +350,7 @@ class Signals:
         return scores, best, table * final.weights
 
     def _record_columns(self, query: Query, docs: Docs, visible: Mask | None) -> dict[str, Reals]:
-        """Return the signals of records, and those of citations that are visible to the query."""
+        """Return the signals of records, and of citations that are visible to the query."""
         index, year = self.index, query.year
         columns = {name: compute(index, docs) for name, compute in RECORD_SIGNALS.items()}
         years = index.records.years[docs].astype(np.int64)
@@ -387,7 +387,7 @@ def impute(values: Reals, known: Mask, fair: Mask, others: Reals) -> Reals:
     for candidates that have no vector yet, so that they are neither favoured nor punished.
 
     The estimates are a ridge regression on the ``others`` (columns of signals), learned from known
-    candidates that other signals proposed (``fair``): the nearest by the vectors are no sample.
+    candidates that other signals proposed (``fair``): the nearest by vectors would bias it.
     """
     taught = known & fair if (known & fair).any() else known
     if known.all() or not taught.any():

@@ -32,7 +32,7 @@ BACKGROUND_FEATURES = {
     "static": "the highest similarity of word vectors to one of the best documents",
     "bm25": "the highest BM25 of one of these (logarithm)",
     "matched": "how many of the text's words one of these has (logarithm)",
-    "strange": "how much rarer its words are than those of documents, in standard errors",
+    "strange": "how much rarer its words are than words of documents, in standard errors",
 }
 """Features of the citation need that are standardised with the collection's background."""
 NEED_FEATURES = {

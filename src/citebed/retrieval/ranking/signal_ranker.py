@@ -112,7 +112,7 @@ class SignalRanker:
                     self._levels[language] = apply_weights(level, self._weights, language)
                 level = self._levels[language]
             scores = level.score(found)
-            # Of equal documents the later id first, as everywhere; numbers are in the order of ids.
+            # Ties: the later id first, as everywhere; numbers are in the order of ids.
             order = np.lexsort((-found.docs, -scores))
             ranked = replace(found.take(order), scores=scores[order])
             may = ~np.isin(ranked.docs, query.judged.nonrelevant)

@@ -79,7 +79,7 @@ _MAX_CHANGE = 0.1
 """Weights stay until this share of the documents was added or removed."""
 _COLUMNS = ("doc_id", "title", "abstract", "keywords", "year", "pages", "authors", "doi", "arxiv",
             "aliases", "doubtful")  # fmt: skip
-"""What an index is made of."""
+"""The columns that an index needs."""
 _SEED = 7
 _TRUSTED_ERRORS = 0.25
 """The ranker's own weights stay if they are behind by less than this many standard errors."""
@@ -116,7 +116,7 @@ def build_index(
         except CitebedError as error:
             raise CitebedError(
                 f"{str(error).rstrip('.')}. The new index is in place, but its weights may not be "
-                f"fitted. CollectionWeights them with: citebed index {printable(opened.folder)}"
+                f"fitted. Fit them with: citebed index {printable(opened.folder)}"
             ) from error
     if options.neural is None:
         return report
@@ -124,7 +124,7 @@ def build_index(
 
 
 class FitInput(NamedTuple):
-    """What weights are fitted for: the number of documents, an analyser and word vectors."""
+    """The basis of fitted weights: the number of documents, an analyser and word vectors."""
 
     documents: int
     analyser: str

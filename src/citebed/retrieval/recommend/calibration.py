@@ -1,4 +1,4 @@
-"""Calibration: which probabilities people see, where a list ends, and how strong a match is.
+"""Calibration: the probabilities that users see, the end of a list, and the strength of a match.
 
 Probabilities are shown only if they were calibrated for a collection of this size, a text of this
 length, and its language. Otherwise a match is weak, fair or strong. Texts that probably need no
@@ -64,7 +64,7 @@ class Calibration:
 
     @cached_property
     def background(self) -> Background | None:
-        """What everyday texts find in this index."""
+        """The features of everyday texts in this index."""
         stored = parse_background(self._index.description.background)
         return stored or compute_background(self._index)
 
@@ -75,8 +75,8 @@ class Calibration:
     def citation_need(self, candidates: Candidates) -> CitationNeed:
         """Return the citation need of a text, whatever its filter.
 
-        It is 1 if the user marked a paper as good, for a few words that are no sentence, and if
-        there is no calibration.
+        It is 1 if the user marked a paper as good, if the text is a few words without a sentence,
+        and without a calibration.
         """
         query, best = candidates.query, candidates.best
         is_search = self.is_short(query.text) and not _is_sentence(query.text)
@@ -137,7 +137,7 @@ class Calibration:
         return ""
 
     def drop_unlikely(self, candidates: Candidates) -> Candidates:
-        """Return candidates without unlikely ones, as far as probabilities are known."""
+        """Return candidates without unlikely ones, if probabilities are known."""
         if candidates.probabilities is None or not self._is_learned:
             return candidates
         if self.is_short(candidates.query.text):
@@ -147,7 +147,7 @@ class Calibration:
         return candidates.take(np.flatnonzero(candidates.probabilities >= least))
 
     def require(self, candidates: Candidates, probability: float) -> Candidates:
-        """Return candidates with at least this probability, none of which counts as unlikely."""
+        """Return candidates with at least this probability; all of them count as likely."""
         if probability and candidates.probabilities is None:
             raise CitebedError(
                 "--min-probability needs a calibrated model. Remove it, or use --model "
@@ -158,7 +158,7 @@ class Calibration:
         return replace(candidates, min_probability=0.0)
 
     def strengths(self, candidates: Candidates) -> list[str]:
-        """Return how strong each match is if there are no probabilities, else nothing."""
+        """Return how strong each match is if probabilities are missing, else nothing."""
         if not len(candidates) or not self.missing_probabilities(candidates.query.text):
             return []
         short = self.is_short(candidates.query.text)

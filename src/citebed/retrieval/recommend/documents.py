@@ -57,7 +57,7 @@ class DocumentRecords:
     """The records of a collection's documents.
 
     After ``prepare``, all are in memory: the abstracts compressed, the rest as a table, because
-    Python values would take three times the memory. Before, only those that were used.
+    Python values would take three times the memory. Before that, only used records are.
     """
 
     def __init__(self, collection: Collection, index: Index, *, keywords: bool) -> None:
@@ -83,7 +83,7 @@ class DocumentRecords:
 
     @cached_property
     def _rows(self) -> Rows:
-        """The row of each document of the index; -1 if it is no longer in the collection."""
+        """The row of each document of the index; -1 if the collection has lost it."""
         own = self.table.select("doc_id").with_row_index("row")
         ids = pl.DataFrame({"doc_id": self._index.ids.series()})
         found = ids.join(own, on="doc_id", how="left", maintain_order="left")["row"]
@@ -241,7 +241,7 @@ class DocumentLookup:
 
         if not libraries:
             raise CitebedError(
-                "there is no .bib file to look in: the draft names none, and none was given (--bib)"
+                "no .bib file to search: the draft names none, and --bib was not given"
             )
 
         def find() -> frozenset[str]:

@@ -51,8 +51,8 @@ def explain(
     """Yield the fields of a recommendation for each candidate, and the number of the sentence that
     led to it; ``rows`` are the candidates' records, ``strengths`` replace probabilities.
 
-    Documents that only function words found are left out, and those that are unlikely and share no
-    word with the text.
+    Leave out documents that only function words found, and unlikely documents that share no word
+    with the text.
     """
     query, sentences, rank = candidates.query, candidates.query.sentences, 0
     final = usable(query.terms, runner.searcher.view)

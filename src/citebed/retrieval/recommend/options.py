@@ -13,7 +13,7 @@ from citebed.retrieval.search.queries import checked_date
 
 @dataclass(frozen=True, kw_only=True)
 class RecommendOptions:
-    """What to recommend and what to leave out.
+    """The papers to recommend and to leave out.
 
     ``k``: number of papers; by default up to 10 for one text and 3 for each passage of a draft.
     ``each``: unit to recommend for, ``text``, ``paragraph`` or ``sentence``; by default the whole
@@ -22,7 +22,7 @@ class RecommendOptions:
     ``min_probability``: only papers with at least this probability of being right; 0 always shows
     the best.
     ``among``: only papers that pass this filter. It does not change their scores and evidence.
-    ``bib``: your .bib files, in addition to those that a draft names. Papers in them are marked.
+    ``bib``: your .bib files, in addition to a draft's own. Papers in them are marked.
     ``in_bib``: only papers that are in one of these .bib files.
     ``keep_cited``: also recommend papers that the draft already cites.
     ``exclude``: ids of papers to leave out.

@@ -40,7 +40,7 @@ class Recommendation:
     ``terms`` are the words of the text that matched, best first. ``sentence`` is the sentence that
     led to the document, at ``line`` and ``column`` of ``file``; ``passage`` is the number of its
     passage, and ``section`` its heading. ``key`` is the citation key; ``in_bib`` if it comes from a
-    .bib file. ``probability`` is that of being right, if it is calibrated for this case, or else
+    .bib file. ``probability`` says how likely it is right, if calibrated for this case; otherwise
     ``strength`` is ``weak``, ``fair`` or ``strong``. ``abstract_sentence`` is the sentence of the
     abstract closest to the text; ``citing_sentences`` are from papers that cite the document for
     the same reason, one of ``cited_by`` each. ``reprints`` are where else the work appeared,
@@ -77,9 +77,9 @@ class Recommendation:
 class Recommendations(TableResult, Sequence[Recommendation]):
     """The recommendations for a text, best first, or for the passages of a draft.
 
-    ``passages`` are those with recommendations; ``skipped`` is the number of the others.
+    ``passages`` have recommendations; ``skipped`` is the number of other passages.
     ``left_out`` are the documents that the draft cites already or is itself. ``probability_notes``
-    say why there are no probabilities. ``libraries`` are the texts of the user's .bib files.
+    say why probabilities are missing. ``libraries`` are the texts of the user's .bib files.
     ``weak`` are the ids of documents below the threshold, which are only shown because of ``k``:
     they get no BibTeX.
     """

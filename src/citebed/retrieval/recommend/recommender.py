@@ -162,8 +162,8 @@ class Recommender:
         consecutively. `RecommendOptions` describes the options. Sentences with a citation
         placeholder (``\\cite{}``, ``[?]``) come first, as passages of their own. Papers that the
         draft cites and its own paper are left out; a work that appeared several times is one
-        recommendation. Captions, headings, passages in another language than the collection's, and
-        those that need no citation are skipped, with a note.
+        recommendation. Captions, headings, and passages that need no citation or are in another
+        language than the collection are skipped, with a note.
         """
         chosen = RecommendOptions(k=k, **options)
         several = isinstance(texts, Iterable) and not isinstance(texts, str | bytes | Path | Draft)
@@ -174,9 +174,7 @@ class Recommender:
             unit: Any = chosen.each or default_unit  # checked by ``pieces``
             passages = put_placeholders_first(pieces(draft, unit))
             if not passages:
-                raise CitebedError(
-                    "there is no prose in the text; expected a sentence or a paragraph"
-                )
+                raise CitebedError("the text contains no prose; expected a sentence or a paragraph")
             cited = () if chosen.keep_cited else self._lookup.cited_in(draft)
             sources.append(_Source(draft, passages, *cited))
             notes += () if isinstance(text, Draft) else draft.notes

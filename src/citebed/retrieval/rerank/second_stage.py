@@ -70,7 +70,7 @@ def rerank_run(  # noqa: PLR0913 - a run, two sources of text, a model, and how 
         missing = next((name for name in names if name not in source), None)
         if missing is not None:
             raise CitebedError(
-                f"the run names {kind} '{missing}', but there is no text for it. Is the run from "
+                f"the run names {kind} '{missing}', but its text is missing. Is the run from "
                 "another collection?"
             )
         chosen.append([source[name] for name in names])

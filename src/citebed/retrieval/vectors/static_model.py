@@ -49,8 +49,8 @@ Ids = NDArray[np.int32]
 
 
 class Bags(NamedTuple):
-    """The known words of texts: those of text ``i`` are ``ids[starts[i]:starts[i + 1]]`` in
-    ascending order, with their frequencies."""
+    """The known words of texts: text ``i`` has ``ids[starts[i]:starts[i + 1]]`` in ascending order,
+    with their frequencies."""
 
     ids: Ids
     frequencies: NDArray[np.int64]
@@ -166,7 +166,7 @@ class StaticModel:
         return [number for word in plain_words(text) for number in self.word_ids(word)]
 
     def word_ids(self, word: str) -> Sequence[int]:
-        """Return the numbers of a word's vectors: its own, or those of its pieces, if any."""
+        """Return the numbers of a word's vectors: its own, or its pieces' vectors, if any."""
         ids = self._ids.get(word)
         if ids is None:
             ids = self._word_pieces.split(word)

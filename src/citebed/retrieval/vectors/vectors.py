@@ -139,7 +139,7 @@ class DocumentVectors:
             return np.asarray(kernels.scores(*_read_only(rows, scales, queries)))
         if isinstance(numbers, slice):
             return _plain_scores(rows, scales, queries)
-        # Row by row: a product of matrices can round differently if other rows stand beside it.
+        # Row by row: a product of matrices can round a row differently if it has other rows.
         return np.asarray(np.einsum("rw,qw->qr", rows.astype(np.float32), queries) * scales)
 
     def score_text(self, queries: Vectors, numbers: Docs) -> Vectors:
@@ -207,7 +207,7 @@ class Similarities:
 
     ``rough`` values differ from the exact ones by up to the ``margin`` of their row. They take a
     fraction of the time, and show which few values must be computed exactly. All methods return
-    exact values; ``exact`` returns those of some documents. ``known_bounds`` are the bounds if
+    exact values; ``exact`` returns them for some documents. ``known_bounds`` are the bounds if
     these documents are a part of a collection.
     """
 

@@ -324,7 +324,7 @@ def test_an_encoder_that_is_named_in_the_environment(
     monkeypatch.setenv("CITEBED_ENCODER", str(tmp_path / "mine"))
     assert load_encoder_for_index(vectors).name == str(tmp_path / "mine")
     monkeypatch.setenv("CITEBED_ENCODER", str(tmp_path / "gone"))
-    with pytest.raises(CitebedError, match="there is no model folder"):
+    with pytest.raises(CitebedError, match="is not a folder"):
         load_encoder_for_index(vectors)
 
 

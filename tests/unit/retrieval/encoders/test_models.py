@@ -163,7 +163,7 @@ def test_the_folder_says_how_to_pool(make_model: Callable[..., Any]) -> None:
 def test_a_module_is_a_folder_of_the_model(make_model: Callable[..., Any], name: object) -> None:
     pooling = {"type": "sentence_transformers.models.Pooling", "path": name}
     tiny = make_model({"modules.json": [pooling]})
-    with pytest.raises(CitebedError, match="is no folder of the model"):
+    with pytest.raises(CitebedError, match="is not a folder of the model"):
         load_encoder(tiny.folder)
 
 

@@ -99,7 +99,7 @@ def test_without_an_encoder(run: Run) -> None:
     assert not Path("c/index").exists()
     code, _, err = run("index", "c", "--encoder", "nowhere/at/all")
     assert code == 1
-    assert "there is no model folder 'nowhere/at/all'" in err
+    assert "'nowhere/at/all' is not a folder" in err
     code, _, err = run("index", "nowhere", "--neural")
     assert code == 1
     assert "nowhere" in err

@@ -160,7 +160,7 @@ def test_odd_text_in_contexts(tmp_path: Path) -> None:
 def test_a_contexts_file_that_is_not_there(tmp_path: Path) -> None:
     folder = write_collection(tmp_path / "c", DOCUMENTS)
     for path in (tmp_path / "none.jsonl", tmp_path):
-        with pytest.raises(CitebedError, match="there is no contexts file"):
+        with pytest.raises(CitebedError, match="is not a file"):
             build(folder, citing=(path,))
 
 

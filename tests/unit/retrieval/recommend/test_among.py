@@ -154,7 +154,7 @@ def test_the_bib_files_of_a_draft_count(demo: Path, tmp_path: Path) -> None:
 
 
 def test_without_a_bib_file_nothing_can_stand_in_it(demo: Path, tmp_path: Path) -> None:
-    with pytest.raises(CitebedError, match=r"there is no \.bib file to look in"):
+    with pytest.raises(CitebedError, match=r"no \.bib file to search"):
         Recommender(demo).recommend_for(TEXT, in_bib=True)
     (tmp_path / "empty.bib").write_text("")
     bib = tmp_path / "empty.bib"

@@ -54,9 +54,9 @@ def test_a_folder_comes_before_a_short_name(
 
 
 def test_a_missing_folder() -> None:
-    with pytest.raises(CitebedError, match=r"there is no model folder '\./models/none'"):
+    with pytest.raises(CitebedError, match=r"'\./models/none' is not a folder"):
         load_encoder("./models/none")
-    with pytest.raises(CitebedError, match="there is no model folder"):
+    with pytest.raises(CitebedError, match="is not a folder"):
         load_encoder(Path("models") / "none")
 
 
