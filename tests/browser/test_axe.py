@@ -106,7 +106,7 @@ def test_problems_of_a_campaign(served: Served, width: int, scheme: str) -> None
             assert served.browser.run(f"{wide}x.clientWidth + 1).length") == 0
             heads = served.browser.texts("h2")
             assert heads.index("Next") == 0
-            assert "Read, with something to look at" in heads
+            assert "Read, with problems" in heads
     assert found == {path: [] for path in found}
 
 

@@ -8,7 +8,7 @@ KEYS = {
     "Esc": "leave the field",
     "Enter": "accept or open",
     "n": "next", "p": "previous", "j": "next", "k": "previous",
-    "←": "go that way", "→": "go that way", "↑": "go that way", "↓": "go that way",
+    "←": "move", "→": "move", "↑": "move", "↓": "move",
     "z": "undo",
     "Del": "take back",
     **dict.fromkeys((*"123456789", "1–9"), "choose"),

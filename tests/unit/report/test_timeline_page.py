@@ -184,7 +184,7 @@ def test_any_pair_is_pictured(tmp_path: Path) -> None:
     }
     page: Any = html.document_fromstring((tmp_path / "o.html").read_text())
     assert "--pair next last.run" in page.xpath("//pre")[0].text_content()
-    assert "lies where it is in time" in page.xpath("//section[@id='compared']/p")[0].text_content()
+    assert "lies at its time" in page.xpath("//section[@id='compared']/p")[0].text_content()
 
 
 def test_areas_go_by_time_or_by_weight(tmp_path: Path) -> None:

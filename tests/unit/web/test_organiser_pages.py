@@ -52,7 +52,7 @@ def test_the_dashboard_tells_how_far_everybody_is(desk: Desk, judge: Judge) -> N
     seen = _text(desk.get("/dashboard").text)
     assert "Phase two 3 0 0 0 1 0 4" in seen
     assert "1 of 12" in seen
-    assert "21 judgements stand now" in seen
+    assert "21 current judgements" in seen
     assert "No document was judged by two people" in seen
 
 
@@ -128,7 +128,7 @@ def test_phase_one_is_closed_on_the_dashboard_which_shows_before_what_goes(
         item = form_items(tx, form)[1, 1]
         judge_item(tx, form, Verdict(item, 3), source)
     page = desk.get("/dashboard").text
-    assert "When phase one is closed, this question of a co-author goes too" in page
+    assert "Closing phase one also sets aside this question of a co-author" in page
     assert campaign.questions["excluded"].null_count() == 5
     told = desk.post("/phase-one/close").text
     assert "1 question of co-authors excluded" in told
@@ -308,7 +308,7 @@ def test_organisers_are_added_and_removed(campaign: Campaign, client: TestClient
 
 
 def test_disagreements_have_a_page(campaign: Campaign, judge: Judge, desk: Desk) -> None:
-    assert "no paper on which two judges disagree" in desk.get("/disagreements").text
+    assert "No two judges disagree on a paper" in desk.get("/disagreements").text
     judge.send("judgement", item=judge.items[0], value=1, comment="<b>mine</b>", took=61_000)
     with campaign.writing() as tx:
         form = tx.execute(select(forms).where(forms.c.phase == 2)).first()

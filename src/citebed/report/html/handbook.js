@@ -1,10 +1,10 @@
-// Search over the sections of all pages, and a list of pages that folds on small screens.
+// Search the sections of all pages; collapse the list of pages on small screens.
 "use strict";
 
 const box = document.getElementById("site-search");
 const hits = document.getElementById("site-hits");
 const MOST = 20;
-const USUAL = 1500; // characters; in longer texts a word says less
+const USUAL = 1500; // characters; in longer texts a word counts less
 
 function score(section, words) {
   const [, title, , heading, text] = section;
@@ -44,7 +44,7 @@ function show() {
   if (words.length && !scored.length) {
     const none = hits.appendChild(document.createElement("li"));
     none.className = "none";
-    none.append("Nothing has all these words.");
+    none.append("No section contains all these words.");
   }
 }
 

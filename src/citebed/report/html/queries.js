@@ -1,12 +1,12 @@
-/* Query by query: a chart of differences, a table of queries, and the rankings of the chosen one.
-   Everything shown is set as text; nothing of the data is ever read as markup. */
+/* Query by query: a chart of differences, a table of queries, and the rankings of the chosen query.
+   All data is inserted as text, never parsed as HTML. */
 (() => {
   const place = document.getElementById("queries");
   if (!place) return;
   const data = JSON.parse(document.getElementById("query-data").textContent);
-  const alone = data.runs.length < 2;
+  const isSingleRun = data.runs.length < 2;
   const state = { measure: 0, base: data.base, run: 0, rows: [], chosen: null };
-  state.run = alone ? 0 : data.base === 0 ? 1 : 0;
+  state.run = isSingleRun ? 0 : data.base === 0 ? 1 : 0;
 
   // --- making elements ---
 
@@ -46,14 +46,14 @@
   const box = (kind, label, inside) =>
     make("div", { class: `box ${kind}`, tabindex: 0, role: "region", "aria-label": label }, inside);
 
-  // --- the parts that stay ---
+  // --- fixed elements ---
 
-  const [measureLabel] = select("Measure", data.measures, 0, (at) => { state.measure = at; renew(); });
+  const [measureLabel] = select("Measure", data.measures, 0, (at) => { state.measure = at; update(); });
   const [baseLabel, baseBox] = select("Base", data.runs, state.base, (at) => pair(at, state.run, "base"));
   const [runLabel, runBox] = select("Run", data.runs, state.run, (at) => pair(state.base, at, "run"));
   const swap = button("Swap", () => pair(state.run, state.base));
   const controls = make("div", { class: "controls" }, measureLabel,
-    ...(alone ? [] : [baseLabel, runLabel, swap]));
+    ...(isSingleRun ? [] : [baseLabel, runLabel, swap]));
   const summary = make("p", { "aria-live": "polite", id: "summary" });
   const chart = make("div", { class: "chart" });
   const under = make("p", { class: "under", "aria-hidden": "true" });
@@ -61,17 +61,17 @@
   const filter = make("input", { type: "search", id: "filter", autocomplete: "off" });
   const found = make("p", { class: "under", "aria-live": "polite" });
   const tools = make("div", { class: "controls" },
-    make("label", { class: "wide" }, "Only queries whose id or text has", filter), save);
+    make("label", { class: "wide" }, "Only queries whose id or text contains", filter), save);
   const columns = [["query", ""], ["text", "words"],
-    ...(alone ? [["score", "number"]] : [["base", "number"], ["run", "number"], ["difference", "number"]])];
+    ...(isSingleRun ? [["score", "number"]] : [["base", "number"], ["run", "number"], ["difference", "number"]])];
   const list = table("Queries", columns, []);
   const listBox = box("list", "Queries", list);
   const detail = make("div", { id: "detail" });
   place.append(controls, summary, chart, under, tools, found, listBox, detail);
   citebed.sortable(list);
-  filter.addEventListener("input", sift);
+  filter.addEventListener("input", applyFilter);
 
-  /* A run is not laid beside itself: choosing the other's run swaps the two. */
+  /* Compare two different runs: choosing the same run twice swaps them. */
   function pair(base, run, changed) {
     if (base === run) {
       if (changed === "base") run = state.base;
@@ -80,7 +80,7 @@
     [state.base, state.run] = [base, run];
     baseBox.value = base;
     runBox.value = run;
-    renew();
+    update();
   }
 
   // --- scores ---
@@ -91,17 +91,17 @@
       const run = query.v[state.run][state.measure];
       const base = query.v[state.base][state.measure];
       if (run === null || base === null) continue;
-      rows.push({ query, run, base, by: alone ? run : Number((run - base).toFixed(4)) });
+      rows.push({ query, run, base, by: isSingleRun ? run : Number((run - base).toFixed(4)) });
     }
     return rows.sort((a, b) => b.by - a.by);
   }
 
-  function renew() {
+  function update() {
     state.rows = scored();
     const measure = data.measures[state.measure];
     const count = (test) => state.rows.filter(test).length;
     const mean = state.rows.reduce((sum, row) => sum + row.by, 0) / (state.rows.length || 1);
-    summary.replaceChildren(...(alone
+    summary.replaceChildren(...(isSingleRun
       ? [`${measure} of `, bdi(data.runs[0]), `: ${state.rows.length} queries, mean ${score(mean)}.`]
       : [`${measure}, `, bdi(data.runs[state.run]), " less ", bdi(data.runs[state.base]),
         `: better for ${count((r) => r.by > 0)}, equal for ${count((r) => r.by === 0)}, worse for `
@@ -154,7 +154,7 @@
     over.addEventListener("click", (event) => { const row = at(event); if (row) choose(row.query); });
     over.addEventListener("mousemove", (event) => {
       const row = at(event);
-      if (row) under.replaceChildren(bdi(row.query.id), `: ${alone ? score(row.by) : signed(row.by)}`);
+      if (row) under.replaceChildren(bdi(row.query.id), `: ${isSingleRun ? score(row.by) : signed(row.by)}`);
     });
     state.frame = (row) => draw("rect", { class: "chosen", x: (LEFT + row * each).toFixed(2), y: 2,
       width: Math.max(each, 2).toFixed(2), height: HEIGHT - 4 });
@@ -187,7 +187,7 @@
       fill(part, { fill: "#222222", "font-size": 11, "font-family": "sans-serif" }, []));
     [copy, ...copy.querySelectorAll("[class]")].forEach((part) => part.removeAttribute("class"));
     copy.setAttribute("width", copy.getAttribute("viewBox").split(" ")[2]);
-    const names = [data.measures[state.measure], data.runs[state.run], alone ? "" : data.runs[state.base]];
+    const names = [data.measures[state.measure], data.runs[state.run], isSingleRun ? "" : data.runs[state.base]];
     const file = names.filter(Boolean).join("_").replace(/[^\w.+@=-]+/g, "-");
     const text = new XMLSerializer().serializeToString(copy);
     const address = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
@@ -209,8 +209,8 @@
       const pick = make("button", { type: "button", class: "choose" }, bdi(row.query.id));
       const line = make("tr", {}, make("th", { scope: "row" }, pick),
         make("td", { class: "words" }, bdi(row.query.text)),
-        ...(alone ? [] : [number(row.base, score(row.base))]), number(row.run, score(row.run)),
-        ...(alone ? [] : [number(row.by, signed(row.by))]));
+        ...(isSingleRun ? [] : [number(row.base, score(row.base))]), number(row.run, score(row.run)),
+        ...(isSingleRun ? [] : [number(row.by, signed(row.by))]));
       line.addEventListener("click", () => choose(row.query));
       row.line = line;
       row.words = `${row.query.id}\n${row.query.text}`.toLowerCase();
@@ -218,11 +218,11 @@
     });
     list.tBodies[0].replaceChildren(...rows);
     citebed.show(list, columns.length - 1, -1);
-    sift();
+    applyFilter();
     markChosen();
   }
 
-  function sift() {
+  function applyFilter() {
     const wanted = filter.value.trim().toLowerCase();
     let shown = 0;
     for (const row of state.rows) {
@@ -252,7 +252,7 @@
     head.scrollIntoView({ block: "start" });
   }
 
-  /* The next query in the order of the table, among those it shows. */
+  /* Choose the next visible query of the table. */
   function move(by) {
     const lines = [...list.tBodies[0].rows].filter((line) => !line.hidden);
     const now = lines.findIndex((line) => line.hasAttribute("aria-current"));
@@ -263,15 +263,15 @@
   function showDetail() {
     const query = state.chosen;
     if (!query) return;
-    const sides = alone ? [state.run] : [state.base, state.run];
+    const sides = isSingleRun ? [state.run] : [state.base, state.run];
     detail.replaceChildren(
       make("h3", { tabindex: -1 }, "Query ", bdi(query.id)),
       make("div", { class: "moves" }, button("← Previous", () => move(-1)), button("Next →", () => move(1))),
       query.text ? make("blockquote", { dir: "auto" }, query.text)
-        : make("p", { class: "quiet" }, "Its text is not known (see --queries)."),
+        : make("p", { class: "quiet" }, "The text of this query is unknown (see --queries)."),
       box("", "Scores of the query", scoresOf(query, sides)),
-      make("p", { class: "quiet" }, `✓ marks relevant documents (grade 1 or above), of which there `
-        + `${query.r === 1 ? "is 1" : `are ${query.r}`}; “unjudged” is what nobody has judged.`),
+      make("p", { class: "quiet" }, `✓ marks relevant documents (grade 1 or above; this query has `
+        + `${query.r}); “unjudged” marks documents without a judgement.`),
       make("div", { class: "sides" }, ...sides.map((run, at) => ranking(query, run, sides[1 - at]))),
       missing(query, sides));
   }
@@ -292,7 +292,7 @@
     return make("td", { class: "grade" }, text);
   }
 
-  /* Numbers with as many decimals as the longest of them has. */
+  /* Format numbers with as many decimals as the longest of them. */
   function aligned(numbers) {
     const texts = numbers.map(String);
     if (texts.some((text) => text.includes("e"))) return texts;
@@ -305,17 +305,17 @@
     const first = ranks.map((rank, at) => at)
       .filter((at) => ranks[at] > 0 && ranks[at] <= data.depth).sort((a, b) => ranks[a] - ranks[b]);
     const columns = [["rank", "number"], ["document", ""], ["score", "number"], ["grade", ""],
-      ...(alone ? [] : [["in the other", "number"]])];
+      ...(isSingleRun ? [] : [["in the other", "number"]])];
     const scores = aligned(query.s[run]);
     const rows = first.map((at, place) => make("tr", { class: query.g[at] > 0 ? "relevant" : null },
       make("th", { scope: "row", class: "number" }, String(ranks[at])), documentCell(query.d[at]),
       make("td", { class: "number" }, scores[place]), gradeCell(query.g[at]),
-      alone ? null : make("td", { class: "number" }, query.k[other][at] ? String(query.k[other][at]) : "–")));
+      isSingleRun ? null : make("td", { class: "number" }, query.k[other][at] ? String(query.k[other][at]) : "–")));
     const name = data.runs[run];
-    const role = alone ? "" : run === state.base ? " (base)" : " (run)";
+    const role = isSingleRun ? "" : run === state.base ? " (base)" : " (run)";
     return make("div", {}, make("h4", {}, bdi(name), role), rows.length
       ? box("", `Ranking of ${name}`, table(`First ${rows.length} documents`, columns, rows))
-      : make("p", {}, "Nothing was retrieved for this query."));
+      : make("p", {}, "The run has no documents for this query."));
   }
 
   function missing(query, sides) {
@@ -323,16 +323,16 @@
     const absent = relevant.filter((at) =>
       sides.every((run) => query.k[run][at] === 0 || query.k[run][at] > data.depth));
     const more = query.r - relevant.length;
-    const which = alone ? `the first ${data.depth}` : `the first ${data.depth} of either`;
+    const which = isSingleRun ? `the first ${data.depth}` : `the first ${data.depth} of either`;
     if (!absent.length && !more) {
-      return make("p", {}, query.r ? `Every relevant document is among ${which}.` : "Nothing is relevant to it.");
+      return make("p", {}, query.r ? `Every relevant document is among ${which}.` : "No document is relevant to this query.");
     }
     const rows = absent.map((at) => make("tr", { class: "relevant" }, documentCell(query.d[at]),
       gradeCell(query.g[at]), ...sides.map((run) =>
         make("td", { class: "number" }, query.k[run][at] ? String(query.k[run][at]) : "not retrieved"))));
     const caption = `Relevant, but not among ${which}: ${absent.length}`
       + (more ? `; ${more} more relevant documents are not listed` : "");
-    const heads = alone ? ["its rank"] : ["rank in base", "rank in run"];
+    const heads = isSingleRun ? ["its rank"] : ["rank in base", "rank in run"];
     const columns = [["document", ""], ["grade", ""], ...heads.map((name) => [name, "number"])];
     return make("div", { class: "missing" }, make("h4", {}, "Not found"), box("", caption, table(caption, columns, rows)));
   }
@@ -340,7 +340,7 @@
   new ResizeObserver(() => {
     if (chart.clientWidth && chart.clientWidth !== state.width) drawChart();
   }).observe(chart);
-  renew();
+  update();
   if (state.rows.length) {
     state.chosen = state.rows[0].query;
     markChosen();
@@ -348,11 +348,11 @@
     showDetail();
   }
 
-  /* A query that the address names is chosen. */
+  /* Choose the query in the URL. */
   function fromAddress() {
     if (!location.hash.startsWith("#q=")) return;
     let wanted = location.hash.slice(3);
-    try { wanted = decodeURIComponent(wanted); } catch { /* it is what it is */ }
+    try { wanted = decodeURIComponent(wanted); } catch { /* use the text unchanged */ }
     const row = state.rows.find((each) => each.query.id === wanted);
     if (row) choose(row.query);
   }

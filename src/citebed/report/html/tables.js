@@ -1,5 +1,5 @@
 "use strict";
-/* Tables marked data-sortable are sorted by the buttons in their heads; boxes say that they scroll. */
+/* Buttons in the column heads sort tables marked data-sortable; boxes show whether they scroll. */
 const citebed = (() => {
   const collator = new Intl.Collator("en", { numeric: true });
 
@@ -7,7 +7,7 @@ const citebed = (() => {
     return cell.dataset.value === undefined ? cell.textContent : Number(cell.dataset.value);
   }
 
-  /* Numbers by size, texts by the alphabet; what has no number comes last either way. */
+  /* Compare numbers by size and texts alphabetically. Cells without a number come last in both directions. */
   function compare(a, b, direction) {
     const numbers = [typeof a === "number", typeof b === "number"];
     if (numbers[0] && numbers[1]) return direction * (a - b);
@@ -44,7 +44,7 @@ const citebed = (() => {
     });
   }
 
-  /* A box that does not fit says so. */
+  /* Mark boxes that are wider than the page. */
   function measure() {
     document.querySelectorAll(".box").forEach((box) => {
       box.classList.toggle("scrolls", box.scrollWidth > box.clientWidth + 1);

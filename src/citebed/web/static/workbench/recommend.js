@@ -271,7 +271,7 @@ async function showPapers() {
   at("aside").querySelector("summary").textContent = `${papers(aside.length)} set aside for this draft`;
   at("aside").querySelector("ul").replaceChildren(...aside.map((paper) => make("li", {},
     make("span", {}, paper.title || paper.doc_id),
-    make("button", { type: "button", class: "plain-button", "aria-label": `Bring back: ${paper.title || paper.doc_id}`, onclick: () => judge(paper.doc_id, null) }, "Bring back"))));
+    make("button", { type: "button", class: "plain-button", "aria-label": `Restore: ${paper.title || paper.doc_id}`, onclick: () => judge(paper.doc_id, null) }, "Restore"))));
 }
 
 const saver = new DraftSaver(text, {

@@ -4,7 +4,7 @@ import { api, make, request } from "./frame.js";
 import { clearFilters, isFiltered } from "./filters.js";
 
 const bestButton = (isBest, showBest) =>
-  isBest ? "" : make("button", { type: "button", id: "show-best", onclick: showBest }, "Show the best there is");
+  isBest ? "" : make("button", { type: "button", id: "show-best", onclick: showBest }, "Show the best matches anyway");
 
 /* Welcome the user before the first search; `take` puts an example into the draft. */
 export function welcome(isFile, take) {
