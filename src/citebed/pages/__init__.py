@@ -1,9 +1,9 @@
-"""What all pages have in common: how templates are read, the first script, hashes for policies.
+"""The base of all pages: templates, the first script, and hashes for content security policies.
 
-A page is busy (``aria-busy`` on its root, which screen readers know) until its own script calls
-``citebedReady()``; then the root has ``data-ready``. A page with no script of its own is ready
-when it is read; one that has a script says ``data-waits`` on its root. Keys and clicks that come
-before are kept and done then.
+The root of a page has ``aria-busy``, which screen readers understand, until the page's own script
+calls ``citebedReady()``; then it has ``data-ready``. A page with a script declares ``data-waits``
+on its root; a page without one is ready as soon as it is parsed. Earlier keys and clicks are
+delayed until then.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from citebed.pages.keys import key_rows
 
 
 def templates(package: str, plain: Callable[[str], str]) -> Environment:
-    """The templates in a folder of ours; all that is shown is escaped, and ``plain`` before.
+    """Return the templates in a package; values pass through ``plain`` and are then escaped.
 
-    A name that nobody gave is an error.
+    An undefined name raises an error.
     """
 
     def shown(value: Any) -> Any:
@@ -40,23 +40,23 @@ def templates(package: str, plain: Callable[[str], str]) -> Environment:
 
 
 def asset(package: str, name: str) -> str:
-    """A file of ours that is put into a page: a template, a style, a script."""
+    """Return a template, style or script of a package, as text."""
     return (resources.files(package) / name).read_text("utf-8")
 
 
 def inlined(**parts: str) -> dict[str, str]:
-    """What stands in a page itself, and by the name with ``_hash`` what its policy calls it."""
+    """Return styles and scripts to put into a page, and their policy hashes as ``NAME_hash``."""
     hashes = {f"{name}_hash": policy_hash(text) for name, text in parts.items()}
     return {name: Markup(text) for name, text in parts.items()} | hashes
 
 
 @cache
 def ready_script() -> str:
-    """The script that stands first in the head of every page."""
+    """Return the first script in the head of every page."""
     return asset("citebed.pages", "ready.js")
 
 
 def policy_hash(text: str) -> str:
-    """What a Content-Security-Policy calls a style or a script that stands in the page."""
+    """Return the hash of an inline style or script for a Content-Security-Policy."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"

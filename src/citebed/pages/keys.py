@@ -1,4 +1,4 @@
-"""The keys of all pages: a key has one meaning, on whatever page it is pressed."""
+"""The keys of all pages: a key has the same meaning on every page."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ KEYS = {
     "S": "split", "Ctrl+Enter": "split",
     "X": "anonymise",
 }  # fmt: skip
-"""Every key that a page listens to, and what it does there. ``g`` and a letter opens a page."""
+"""Every key of the pages, and its action. ``g`` and a letter opens a page."""
 
 
 def key_rows(*rows: str) -> list[tuple[list[str], str]]:

@@ -1,4 +1,4 @@
-"""Who may use a local server: people with its key, its password, or a one-time ticket.
+"""Access to a local server: by its key, its password, or a one-time ticket.
 
 citebed prints an address that contains the key; a browser that opens it gets a cookie. Scripts send
 ``Authorization: Bearer KEY``.
@@ -151,7 +151,7 @@ class Keys:
         return is_same_secret(given, self._password)
 
     def cookie_name(self, request: Request) -> str:
-        """Return the cookie's name: browsers send the cookies of all ports of a machine."""
+        """Return the cookie's name, with the port: browsers send cookies to all ports."""
         return "__Host-citebed" if self.secure else f"{self._name}_{request.url.port or 80}"
 
     def set_cookie(self, request: Request, response: Response) -> None:
@@ -163,9 +163,9 @@ class Keys:
 
 
 class AllowedHosts(Container[str]):
-    """The host names of a server that other machines can reach: its own names, and any number.
+    """The host names that a public server accepts: its own names, and all IP addresses.
 
-    Another name that leads here may be an attack (DNS rebinding). A number involves no DNS.
+    Requests with other names may be a DNS rebinding attack. IP addresses involve no DNS.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -180,7 +180,7 @@ class AllowedHosts(Container[str]):
 
 
 class AccessCheck:
-    """Decides from the head of a request whether its host is ours and its sender has access."""
+    """Checks the host name and the access of a request by its headers."""
 
     def __init__(
         self,

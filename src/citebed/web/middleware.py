@@ -38,7 +38,7 @@ POLICY = (
     "default-src 'self'; script-src 'self' '{first}'; base-uri 'none'; form-action 'self'; "
     "frame-ancestors 'none'; object-src 'none'"
 )
-"""Of scripts inside a page, only the ``first`` one may run, identified by its hash."""
+"""The policy of pages: the only inline script that may run has the hash ``first``."""
 _POLICY = "Content-Security-Policy"
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -103,7 +103,7 @@ class SecurityMiddleware:
         else:
             response = self._check_access(scope)
         if response is not None:
-            if has_body:  # which is not read
+            if has_body:  # the server does not read it
                 response.headers["Connection"] = "close"
             await response(scope, receive, send_with_headers)
         elif is_safe:
@@ -120,7 +120,7 @@ class SecurityMiddleware:
             if body.refusal is not None:
                 return
             if message["type"] == "http.response.start" and not body.is_complete:
-                MutableHeaders(scope=message)["Connection"] = "close"  # nobody reads the rest
+                MutableHeaders(scope=message)["Connection"] = "close"  # the rest is unread
             await send(message)
 
         try:
@@ -128,7 +128,7 @@ class SecurityMiddleware:
             await self._app(scope, body.receive, send_unless_refused)
         except ClientDisconnect:  # before the body was complete
             return
-        except Exception:  # also what the application makes of a refusal
+        except Exception:  # the application may wrap a refusal
             if body.refusal is None:
                 raise
         finally:

@@ -28,7 +28,7 @@ MOST_CONNECTIONS = 1000
 SPARE_FILES = 200
 """Files that a server opens in addition to connections: tables, an index, a database."""
 HEAD_SECONDS = 15.0
-"""Time limit for the head of a request; `middleware.BodyLimits` has those of bodies."""
+"""Time limit for the head of a request; `middleware.BodyLimits` limits the body."""
 
 
 class HeadTimeoutProtocol(H11Protocol):
@@ -110,7 +110,7 @@ def serve_app(
 
     With several ports, the first free one is used. Client addresses are read from `X-Forwarded-For`
     only with ``is_behind_proxy``: otherwise a client could choose its address, and guess passwords
-    without limit. There is no access log, because some URLs contain secrets.
+    without limit. It writes no access log, because some URLs contain secrets.
     """
     config = uvicorn.Config(
         app,

@@ -28,7 +28,7 @@ _NO_TELEMETRY: Any = dict.fromkeys(("auto_configure", "tracing", "metrics", "log
 
 
 class Site:
-    """What all pages of an application share; its URLs start with ``prefix``."""
+    """The base of an application's pages; its URLs start with ``prefix``."""
 
     folder = ""
     """The folder of its templates."""

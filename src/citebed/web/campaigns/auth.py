@@ -55,7 +55,7 @@ async def _parse(request: Request, files: int) -> FormData:
         return await parse_form(request, files, 1000)
     except (HTTPException, OSError):
         raise  # too many fields, or a full disk
-    except Exception as error:  # of many types
+    except Exception as error:  # parsers raise many types
         raise BadForm("invalid form submission. Reload the page and try again.") from error
 
 
@@ -109,7 +109,7 @@ Uploaded = Annotated[list[Upload], Depends(read_files)]
 
 
 def parse_number(text: str, name: str, low: int, high: int) -> int:
-    """Parse a number that somebody typed."""
+    """Parse a number that an organiser typed."""
     if not (text.isascii() and text.isdigit() and len(text) < 12 and low <= int(text) <= high):
         raise CitebedError(f"{name} '{text[:20]}': give a number from {low} to {high}.")
     return int(text)

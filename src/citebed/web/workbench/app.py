@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 API_BODY, TEXT_BODY = BodyLimits(2 << 20), BodyLimits(5 << 20)
 FILES_BODY = BodyLimits(256 << 20, 600.0, has_files=True)
 DRAFT_BODY = BodyLimits(64 << 20, 300.0, has_files=True)
-"""Limits of requests in general, of those that save a draft's text, of imported files, and of a
-draft's files, which are held in memory while they are read."""
+"""Limits of API requests, of saved texts, of imported files, and of a draft's files, which are read
+in memory."""
 APIS = (recommend, drafts, library, experiments, collection)
 
 

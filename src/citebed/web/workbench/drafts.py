@@ -391,7 +391,7 @@ def read_stored_draft(
 ) -> Draft:
     """Return a draft's passages from its file or its typed text, with its libraries.
 
-    A very long text may be used for one sentence only, not where the request ``needs_all`` of it.
+    Raise an error for a very long text if the request ``needs_all`` of it.
     """
     drafts = collection.drafts
     draft = drafts.read_draft(stored.draft_id)
@@ -399,7 +399,7 @@ def read_stored_draft(
         if needs_all and len(stored.text) > MOST_ASKED:
             raise CitebedError(
                 f"the draft's text is very long ({len(stored.text):,} characters; the limit is "
-                f"{MOST_ASKED:,}). Send it as a file, or ask for the sentence at a line."
+                f"{MOST_ASKED:,}). Send it as a file, or choose a sentence by 'line' and 'column'."
             )
         draft = parse_draft(stored.text)
     return with_libraries(draft, drafts.libraries(stored.draft_id))

@@ -146,29 +146,29 @@ TASKS: dict[str, Task] = {
 # --- the process -------------------------------------------------------------------------------
 
 
-def work(lines: IO[str], told: IO[str]) -> int:
+def work(lines: IO[str], output: IO[str]) -> int:
     """Run the task of the first line, report on it and return the exit code."""
     asked = json.loads(lines.readline())
-    teller = _Teller(told)
+    reporter = _Reporter(output)
     try:
         with contextlib.redirect_stdout(sys.stderr):
-            found = TASKS[asked["kind"]](Path(asked["folder"]), asked, teller.progress)
+            found = TASKS[asked["kind"]](Path(asked["folder"]), asked, reporter.progress)
     except (CitebedError, OSError) as error:
         cause = find_system_error(error)
-        teller.tell({"message": str(error) if cause is None else describe_error(cause)})
+        reporter.write({"message": str(error) if cause is None else describe_error(cause)})
         return 1
     except KeyboardInterrupt:
-        teller.tell({"message": "it was cancelled."})
+        reporter.write({"message": "it was cancelled."})
         return 130
-    teller.tell({"outcome": vars(found)})
+    reporter.write({"outcome": vars(found)})
     return 0
 
 
-class _Teller:
-    """Report progress, at a limited rate."""
+class _Reporter:
+    """Writes reports, and progress at a limited rate."""
 
-    def __init__(self, told: IO[str]) -> None:
-        self._told, self._turn = told, threading.Lock()
+    def __init__(self, output: IO[str]) -> None:
+        self._output, self._turn = output, threading.Lock()
         self._step, self._done, self._total, self._last = "", 0, 0, 0.0
         self.progress = Progress(self._begin, self._add)
 
@@ -185,26 +185,26 @@ class _Teller:
 
     def _say(self) -> None:
         self._last = time.monotonic()
-        self.tell({"step": self._step, "done": self._done, "total": self._total})
+        self.write({"step": self._step, "done": self._done, "total": self._total})
 
-    def tell(self, what: dict[str, Any]) -> None:
+    def write(self, what: dict[str, Any]) -> None:
         """Write one line."""
         with self._turn, contextlib.suppress(BrokenPipeError):
-            self._told.write(json.dumps(what, default=str) + "\n")
-            self._told.flush()
+            self._output.write(json.dumps(what, default=str) + "\n")
+            self._output.flush()
 
 
 def main() -> int:
     """Run the process."""
     for kind in (signal.SIGTERM, signal.SIGINT):  # a background server ignores SIGINT
         signal.signal(kind, signal.default_int_handler)
-    told = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    output = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # output of libraries must not mix with the lines
     with contextlib.suppress(OSError):
         os.nice(_NICE)
     lines = sys.stdin
     threading.Thread(target=end_with_parent, daemon=True).start()
-    return work(lines, told)
+    return work(lines, output)
 
 
 def command() -> Sequence[str]:

@@ -256,7 +256,7 @@ def _start_process() -> Iterator[subprocess.Popen[bytes]]:
 def _interrupt(process: subprocess.Popen[bytes] | None) -> None:
     """Ask a process to end, and kill it if it does not."""
     if process is None:
-        return  # it is interrupted as soon as it has started
+        return  # not started yet: it is interrupted at its start
     with contextlib.suppress(ProcessLookupError):
         process.send_signal(signal.SIGINT)
     killer = threading.Timer(PATIENCE, process.kill)

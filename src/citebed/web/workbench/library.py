@@ -380,7 +380,7 @@ async def show_document(at: At, doc: Annotated[str, Query(max_length=500)]) -> R
     """Show a document, the papers that cite it, and related documents."""
     about = await at.run(_with_404(lambda: at.collection.library.about(doc)))
     papers: dict[str, dict[str, Any]] = {}
-    for row in about.cited_by:  # of some papers no sentence is known
+    for row in about.cited_by:  # the citing sentences of some papers are unknown
         paper = papers.setdefault(row["paper_id"], {**row, "sentences": []})
         if row["sentence"]:
             paper["sentences"].append(row)
@@ -412,7 +412,7 @@ async def show_map(
     """Show the map around a draft or documents; without either, the page opens the last draft."""
 
     def work() -> tuple[Map | None, str, str]:
-        """Return the map, or the reason why there is none, and the title of its centre."""
+        """Return the map or the reason why it failed, and the title of its centre."""
         asked = MapRequest.model_construct(draft=draft, doc=doc, text="", k=MAP_SIZE)
         try:
             drawn = _draw_map(at.collection, asked)
@@ -450,7 +450,7 @@ def _map_nodes(drawn: Map) -> list[dict[str, Any]]:
 def _map_edges(drawn: Map) -> list[dict[str, Any]]:
     """Return the relations of a map by the positions of their documents.
 
-    Of documents that are cited together with many others, only the most frequent pairs are drawn.
+    For documents that are cited together with many others, only the most frequent pairs are drawn.
     """
     place = {node["doc_id"]: at for at, node in enumerate(drawn.nodes)}
     ties: Counter[int] = Counter()

@@ -64,15 +64,15 @@ class OpenCollection:
                 with self._lock:
                     if self._workbench is workbench:  # not changed in the meantime
                         self._warm, self._quick = made, None
-                trim_heap()  # of the quick one
+                trim_heap()  # free the quick recommender
             return made
 
     @contextmanager
     def recommending(self) -> Iterator[Recommender]:
         """Yield a recommender that answers soon.
 
-        Until the models are loaded, that is one without them, for one caller at a time; the models
-        are loaded after the first answer.
+        Until the models are loaded, it is one without models, for one caller at a time; the models
+        are loaded after the first response.
         """
         made = self._get_warm()
         if made is not None:

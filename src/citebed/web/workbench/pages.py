@@ -115,7 +115,7 @@ async def log_in(here: Here) -> Response:
         form = await parse_form(request, 0, 5)
     except (HTTPException, OSError):
         raise
-    except Exception:  # of many types
+    except Exception:  # parsers raise many types
         message = "invalid form submission. Reload the page and try again."
         raise HTTPException(400, message) from None
     fields = {name: value for name, value in form.multi_items() if isinstance(value, str)}

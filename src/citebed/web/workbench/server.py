@@ -1,4 +1,4 @@
-"""Serve the workbench, and campaigns beside it, in one process until stopped."""
+"""Serve the workbench, and optionally campaigns, in one process until stopped."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def serve_workbench(  # noqa: PLR0913 - the options of the command, by name
     On this machine's own addresses, the printed address contains the key. On others, and behind a
     proxy with a public ``address``, users need the ``password``. Without a ``port``, the default
     one is used, or any free one. Users may import files from the ``allowed`` folders. ``campaigns``
-    are served beside the workbench, with their own logins.
+    are served by the same process, with their own logins.
     """
     is_local = (host in LOCAL or host == "::1") and not address
     use_one_arena()
@@ -72,7 +72,7 @@ def serve_workbench(  # noqa: PLR0913 - the options of the command, by name
             keys.ticket.open_browser(own)
 
     ports = (DEFAULT_PORT, 0) if port is None else (port,)
-    # A workbench on this machine only has no password to guess, but campaigns beside it have.
+    # A local workbench has no password to guess, but its campaigns have passwords.
     is_behind_proxy = bool(address) or (
         is_local and any(has_proxy(each.settings.address) for each in campaigns)
     )

@@ -1,4 +1,4 @@
-"""What all routes of the workbench share: the site, its queue and cache, and types of the API."""
+"""The base of the workbench's routes: the site, its queue and cache, and types of the API."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ class RequestQueue:
     async def run(self, request: Request, work: Callable[[], _T], seconds: float = SECONDS) -> _T:
         """Return what ``work`` returns; raise `ServerBusy` if it waits or takes too long.
 
-        If the client disconnects before the work begins, it does not begin: a page that asks while
-        its user types abandons most requests. The thread is a daemon, so that a stopping server
+        If the client disconnects first, the work is skipped: a page that sends requests while its
+        user types abandons most of them. The thread is a daemon, so that a stopping server
         does not wait for it, and occupies its place until it ends.
         """
         busy = ServerBusy("too many requests at once. Try again in a moment.")
@@ -83,7 +83,7 @@ class RequestQueue:
                 done.set_result(result)
             else:
                 done.set_exception(error)
-                done.exception()  # marks it as seen, if nobody waits any more
+                done.exception()  # avoids a warning if no caller waits any more
 
         def compute() -> None:
             result, error = None, None
@@ -154,7 +154,7 @@ def file_states(paths: Iterable[Path]) -> tuple[tuple[str, int, int, int], ...]:
 class WorkbenchSite(Site):
     """The workbench that is being served.
 
-    ``campaigns`` are served beside it. Users may import files from the ``allowed`` folders.
+    ``campaigns`` run in the same process. Users may import files from the ``allowed`` folders.
     """
 
     folder = "workbench/"
@@ -174,7 +174,7 @@ class WorkbenchSite(Site):
         self.collections, self.keys = collections, keys
         self.campaigns, self.allowed = campaigns, allowed
         self.queue, self.jobs, self.cache = RequestQueue(), Jobs(), AnswerCache()
-        self.draft_queue = RequestQueue(1)  # saves drafts in order, also while others compute
+        self.draft_queue = RequestQueue(1)  # saves drafts in order, while other requests compute
         self.wrong_passwords = Throttle(MOST_WRONG, WINDOW)
         self.logins = asyncio.Semaphore(MOST_LOGINS)
 
@@ -213,7 +213,7 @@ class WorkbenchSite(Site):
         )  # fmt: skip
 
     def refusal_page(self, status: int, heading: str, message: str) -> Response:
-        """Return a message to somebody without access."""
+        """Return a message page for a person without access."""
         return self.stranger_page("message", status, heading=heading, message=message, again="")
 
     async def handle_error(self, request: Request, error: Exception) -> Response:
