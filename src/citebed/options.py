@@ -19,9 +19,9 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 class Option:
     """How an option looks on the command line.
 
-    ``flags`` are its names; a long one is added from the field's name if there is none. ``kind`` is
-    the type of a typed value if it differs from the field's. ``needs`` is the field of another
-    option without which this one has no effect.
+    ``flags`` are its names; without a long one, it is made from the field's name. ``kind`` is the
+    type of a typed value if it differs from the field's. ``needs`` is the field of another option
+    without which this one has no effect.
     """
 
     help: str
@@ -46,7 +46,7 @@ def without(*names: str) -> tuple[str, ...]:
 
 
 def takes_options(kind: type[Any]) -> Callable[[_Function], _Function]:
-    """Show the fields and the help of a dataclass as those of a function with ``**changes``."""
+    """Show the fields and help of a dataclass as parameters of a function with ``**changes``."""
 
     def show(function: _Function) -> _Function:
         own = [p for p in signature(function).parameters.values() if p.kind is not p.VAR_KEYWORD]

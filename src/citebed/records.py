@@ -34,7 +34,7 @@ class Document(NamedTuple):
     """A paper that can be recommended.
 
     ``type`` is the lower-case BibTeX entry type. Names have the form ``Family, Given`` (a name
-    without a comma is an organisation or a single name). ``date`` is ISO 8601 as far as known:
+    without a comma is an organisation or a single name). ``date`` is ISO 8601, perhaps incomplete:
     ``2010``, ``2010-08`` or ``2010-08-15``. ``doi`` is lower-case, without a resolver in front.
     ``arxiv`` is the arXiv id, in lower case and without a version. ``bibtex`` is the original entry
     if the source was BibTeX. ``crossref`` names the record to inherit fields from, and is empty

@@ -216,7 +216,7 @@ class Collection:
     sections = _Table("sections", "The documents' full texts, by section.")
     set_aside = _Table("import/set_aside", "The records that are excluded or merged, and why.")
     problems = _Table(
-        "import/problems", "What citebed skipped or repaired while reading, with file and line."
+        "import/problems", "The data that citebed skipped or repaired, with file and line."
     )
     files = _Table(
         "import/sources", "All source files with hash, size, format and number of records."
@@ -346,7 +346,7 @@ def _contexts(rows: list[dict[str, Any]]) -> tuple[Context, ...]:
 
 
 def open_collection(folder: str | Path | Collection) -> Collection:
-    """Open the collection at ``folder``; raise ``CollectionError`` if there is none.
+    """Open the collection at ``folder``; raise ``CollectionError`` if it does not exist.
 
     An open collection is returned as it is, so that callers accept paths and collections.
     """

@@ -16,7 +16,7 @@ from citebed.text.sentences import split_sentences
 
 _YEARS = re.compile(r"(?P<first>\d{1,4})?\s*[-–]\s*(?P<last>\d{1,4})?|(?P<only>\d{1,4})")
 MAX_CHOICES = 500
-"""Number of values to offer, those of most documents first; users can type any other."""
+"""Number of values to offer, the most frequent first; users can type any other."""
 _TRIED, _MIN_EXAMPLE, _MAX_EXAMPLE = 500, 60, 350
 """Documents to try, and the length of an example in characters."""
 

@@ -1,9 +1,9 @@
 """Import a user's files into a collection, completely or not at all.
 
 The steps are: find the files, skip unchanged ones, parse the others in worker processes, add their
-records to those of earlier imports, apply the rules, merge records of the same document, look up
-what the citing papers cite, and commit. The result depends only on the sources and rules, not on
-the order of imports. The exception is citation keys, which documents keep once they have them.
+records to earlier ones, apply the rules, merge records of the same document, look up what the
+citing papers cite, and commit. The result depends only on the sources and rules, not on the order
+of imports. The exception is citation keys, which documents keep once they have them.
 """
 
 from __future__ import annotations
@@ -331,13 +331,13 @@ class Import:
     # --- putting together ---
 
     def _with_earlier(self, fresh: Frames, dropped: set[str]) -> Frames:
-        """Return all tables except the records: rows read now beside those of earlier imports."""
+        """Return all tables except the records: new rows, and the rows of earlier imports."""
         others = {name: kind for name, kind in tables.READ.items() if name != RECORDS}
         earlier = {
             name: self.read(name if name in tables.TABLES else f"{IMPORT}/{name}")
             for name in others
         }
-        # Drop problems of whole query sets; those that still hold are reported again.
+        # Drop problems of whole query sets; remaining ones are reported again.
         said = _problem_frame(judgement_problems(earlier["judgements"], self.manifest.rules))
         earlier["problems"] = earlier["problems"].join(
             said, on=said.columns, how="anti", maintain_order="left"

@@ -28,7 +28,7 @@ _ARXIV = "arxiv:"
 
 
 def normalise_names(text: pl.Expr) -> pl.Expr:
-    """Return ids, DOIs and URLs as names, like those of `unique_names`."""
+    """Return ids, DOIs and URLs as names in the form of `unique_names`."""
     lower = text.str.to_lowercase()
     on_arxiv = pl.when(lower.str.contains("arxiv", literal=True)).then(lower)
     return pl.coalesce(pl.lit(_ARXIV) + on_arxiv.str.extract(ARXIV_NAME), lower)

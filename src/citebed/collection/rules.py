@@ -53,7 +53,7 @@ class Rules:
     """The rules of a collection.
 
     - ``types``: BibTeX entry types to keep; ``()`` keeps all.
-    - ``exclude``: ids or DOIs to exclude; ``forgotten``: those that ``citebed forget`` removed.
+    - ``exclude``: ids or DOIs to exclude; ``forgotten``: the ones that ``citebed forget`` removed.
     - ``front_matter``: ``drop`` records without an abstract whose title says that they are
       headings, forewords, tables of contents and the like; ``sessions`` drops only headings
       ("Session …"); or ``keep``.

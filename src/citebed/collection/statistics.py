@@ -170,8 +170,8 @@ class Means:
 class Passages:
     """The paragraphs or the sentences of the citing papers.
 
-    The tokens and characters of a paragraph are those of its sentences, without the spaces between
-    them, as in ACM-CR's published figures. ``pairs`` counts the pairs of query and relevant
+    The tokens and characters of a paragraph are counted in its sentences, without the spaces
+    between them, as in ACM-CR's published figures. ``pairs`` counts the pairs of query and relevant
     document; ``lengths`` has the tokens of each passage, in order.
     """
 

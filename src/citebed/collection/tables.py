@@ -44,7 +44,7 @@ def _texts(*names: str) -> Schema:
 
 
 def _fields(record: type[NamedTuple], *left_out: str) -> Schema:
-    """Return columns for the fields of a record, without those that have tables of their own."""
+    """Return columns for the fields of a record, except for fields with tables of their own."""
     kinds = get_type_hints(record).items()
     return {name: _KINDS[kind] for name, kind in kinds if name not in (*left_out, "line")}
 
@@ -200,7 +200,7 @@ def missing_columns(columns: Iterable[str], schema: Schema) -> list[pl.Expr]:
     """Return expressions for the columns that a table of an earlier version lacks.
 
     ``keys`` come from the BibTeX entries, because keys of other formats were not stored. Citation
-    keys are those that the next import will assign.
+    keys are the keys that the next import will assign.
     """
     lacking = schema.keys() - set(columns)
     key, none = entry_key(), pl.lit([], dtype=_LIST)

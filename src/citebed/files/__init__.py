@@ -1,4 +1,4 @@
-"""Files of users and for users: opened with a limit, written whole or not at all.
+"""Files of users and for users: opened with a limit, written completely or not at all.
 
-Nobody else opens a packed file, reads a small one at once, or renames a file into being.
+Only this package opens packed files, reads small files at once, and renames files into place.
 """

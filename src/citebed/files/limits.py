@@ -210,7 +210,7 @@ def polars_misreads(text: bytes) -> bool:
 
 
 def decompress(stream: BinaryIO, magic: bytes, budget: DecompressionBudget) -> BinaryIO | None:
-    """Return the decompressed stream, or ``None`` if the first bytes are of no known format."""
+    """Return the decompressed stream, or ``None`` if the first bytes show no known format."""
     match detect_compression(magic):
         case "gzip":
             import gzip

@@ -167,7 +167,7 @@ def create_private(path: Path, content: bytes) -> None:
     """Create a file that only its owner may read; raise `FileExistsError` if the name is taken.
 
     The name appears when the whole content is on the disk. The content is written by handle, so
-    nobody who can write to the folder can redirect it.
+    other users who can write to the folder cannot redirect it.
     """
     remove_stale_drafts(path.parent)
     draft, handle = _lock_draft(path.parent, lambda name: _create_file(name, 0o600))
@@ -253,7 +253,7 @@ class FolderHandle:
 
     The folder may come from a stranger, with links at any depth. Every folder below is opened from
     its parent's handle, by one part of its name and never through a link. So nothing outside is
-    reached, even if somebody exchanges folders meanwhile.
+    reached, even if another program exchanges folders meanwhile.
     """
 
     def __init__(self, root: int, stack: contextlib.ExitStack) -> None:
@@ -436,7 +436,7 @@ def draft_file(place: Path, *, private: bool = False) -> contextlib.AbstractCont
     """Yield an empty file beside its place; remove it at the end unless it was put in place.
 
     Only the owner can open it if it is ``private`` or replaces a file, which may be private:
-    otherwise somebody could open it before its mode changes and read what is written later.
+    otherwise others could open it before its mode changes, and read what is written later.
     """
     exists = place.is_file() and not place.is_symlink()
     mode = 0o600 if private or exists else 0o666
@@ -467,7 +467,7 @@ def _lock_draft(folder: Path, create: Callable[[Path], int]) -> tuple[Path, int]
             if folder.is_dir() and tries < _DRAFT_TRIES:  # removed before it was opened
                 continue
             raise  # or a folder such as /proc, in which no file can be created
-        with contextlib.suppress(OSError):  # on a disk without locks nobody removes drafts either
+        with contextlib.suppress(OSError):  # without locks, processes do not remove drafts either
             wait_for_lock(handle, path)  # another process locks it only for an instant
         if path.exists():
             return path, handle

@@ -124,7 +124,7 @@ def _stored_secret(folder: Path) -> bytes:
 
 
 def _load(path: Path, make: Callable[[], bytes]) -> bytes:
-    """Return the secret in a file; if there is none, create it once for all processes."""
+    """Return the secret in a file, and create it once for all processes if it is missing."""
     secret = _read(path)
     if secret is None:
         with translate_write_errors(path):
@@ -160,7 +160,7 @@ def _locked_folder(folder: Path) -> Iterator[None]:
 
 
 def _read(path: Path) -> bytes | None:
-    """Return the secret in a file; ``None`` if there is no file, or if it is empty.
+    """Return the secret in a file; ``None`` if the file is missing or empty.
 
     Raise if others may know or choose the secret, or if it is not whole.
     """

@@ -1,7 +1,7 @@
 """Errors of the operating system: found inside other exceptions, and described for users.
 
-A disk that fails while a file is read does not mean that the file is damaged: a user who is told of
-damage may delete what the next attempt could read.
+If a disk fails while citebed reads a file, the file need not be damaged. A user who reads "damaged"
+may delete a file that the next attempt could read.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def clean_path(name: str) -> Path:
 
 
 def store_uploads(uploads: Iterable[Upload], folder: Path) -> tuple[list[Path], list[Path]]:
-    """Store files in a folder; return the paths to read, and those of them that are new.
+    """Store files in a folder; return the paths to read, and the new paths among them.
 
     Each file or folder gets a free name, unless the same file with the same content exists.
     """

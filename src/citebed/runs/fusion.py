@@ -8,10 +8,10 @@ the run's lowest normalised score if that is below 0, so that the document never
 was retrieved. ``combmin``, ``combmax`` and ``combmed`` use only the runs that retrieved it.
 
 ``Fusion(method="interpolate", normalise="max")`` is ACM-CR's ``BM25 + SciBERT`` (Boudin 2021): each
-BM25 score of a query's 20 documents is divided by the highest one, each cosine likewise, and the
-halves of both are added. The paper does not say so; the code that it links to does. A best score
-below 0 (log probabilities) would reverse the order, so its absolute value is used; if it is 0, that
-of the lowest score.
+BM25 score of a query's 20 documents is divided by the highest one, and so is each cosine; then the
+halves of both are added. The code that the paper links to does this; the paper does not mention it.
+A best score below 0 (log probabilities) would reverse the order, so its absolute value is used; if
+it is 0, the absolute value of the lowest score is used.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class _Columns(NamedTuple):
     """Arrays with one row per query and document and one column per run; NaN for missing ones.
 
     ``worst`` is the score of a missing document; ``ranks`` start at 1. ``depth`` is the number of
-    documents that the run has for the query, ``candidates`` that of all runs together. ``k0`` is
+    documents that the run has for the query; ``candidates`` counts them over all runs. ``k0`` is
     the constant of reciprocal rank fusion.
     """
 
@@ -220,7 +220,7 @@ class Fusion:
             if self.normalise not in NORMALISATIONS:
                 raise UnknownName("normalisation", self.normalise, NORMALISATIONS)
             if not METHODS[self.method].by_score:
-                raise CitebedError(f"{self.method} reads ranks; it has no use for a normalisation.")
+                raise CitebedError(f"{self.method} reads ranks; leave out the normalisation.")
         if self.weights is not None:
             self._check_weights(self.weights)
         if self.depth is not None and self.depth < 1:
@@ -230,7 +230,7 @@ class Fusion:
 
     def _check_weights(self, weights: tuple[float, ...]) -> None:
         if not METHODS[self.method].weighs:
-            raise CitebedError(f"{self.method} does not add up, so it has no use for weights.")
+            raise CitebedError(f"{self.method} does not add scores; leave out the weights.")
         if not all(math.isfinite(weight) and weight >= 0 for weight in weights):
             raise CitebedError(f"weights are finite and not below 0; found {list(weights)}.")
         if not any(weights):
@@ -248,7 +248,7 @@ class Fusion:
         if len(self.weights) != runs:
             raise CitebedError(
                 f"found {count(len(self.weights), 'weight')} for {count(runs, 'run')}; "
-                "give one a run."
+                "give one per run."
             )
         return np.array(self.weights, np.float64)
 
@@ -264,7 +264,7 @@ def fuse(runs: Sequence[Any], how: Fusion | str = "rrf", name: str = "fused") ->
     ``how`` may be the name of a method.
     """
     if not runs:
-        raise CitebedError("there is no run to fuse.")
+        raise CitebedError("found no run to fuse.")
     how = Fusion(method=how) if isinstance(how, str) else how
     how.weights_of(len(runs))  # raises an error before the runs are read
     tables = [in_rank_order(as_run(run, f"run{at}")) for at, run in enumerate(runs, 1)]

@@ -85,8 +85,8 @@ _BLOCK = 1 << 25
 class FilterRun:
     """A filter run: its header and a table with the columns of ``SCHEMA``, in the file's order.
 
-    ``team`` and ``system`` are those of the first line. ``rating`` and ``contains_mention`` are
-    null if the file does not have them.
+    ``team`` and ``system`` are from the first line. ``rating`` and ``contains_mention`` are null if
+    the file does not have them.
     """
 
     path: Path
@@ -135,7 +135,7 @@ def detect_kba_form(path: str | Path) -> Fields | None:
 
 
 def read_judgements(path: str | Path, *, strict: bool = True) -> FilterJudgements:
-    """Read judgements in the short format (five fields) or in that of a run (seven or more).
+    """Read judgements in the short format (five fields) or in a run's (seven or more).
 
     The first line decides the format. Several assessors may have rated the same pair; their lines
     are not merged here.
@@ -285,7 +285,7 @@ def parsed_filter_lines(data: bytes, path: Path) -> pl.DataFrame:
 def describe_form(form: Fields) -> str:
     """Describe a format for messages."""
     if form is SHORT_FORM:
-        return "'entity stream_id confidence rating contains_mention', or those of a filter run"
+        return "'entity stream_id confidence rating contains_mention', or fields of a filter run"
     return "'team system stream_id entity confidence rating contains_mention …'"
 
 
@@ -438,7 +438,7 @@ def _row(line: bytes, form: Fields, rated: bool) -> tuple[Any, ...] | str | None
 
 
 def _rating(text: str, rated: bool) -> int | str | None:
-    """Parse a rating; return it, a message if it is invalid, or ``None`` if there is none."""
+    """Parse a rating; return it, ``None`` without a rating, or a message if it is invalid."""
     if text in _NO_RATING and not rated:
         return None
     if _INTEGER.fullmatch(text) and int(text) in RATINGS:

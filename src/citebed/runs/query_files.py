@@ -62,8 +62,8 @@ def load_clusters(
     """Load the cluster of each query, or return ``None`` if ``wanted`` is empty.
 
     ``wanted`` is a mapping, a file of lines ``query_id cluster``, or the name of a field of the
-    queries (``paper`` means ``paper_id``). The queries are those of the JSON Lines file ``queries``
-    or, by default, of the collection that contains the judgements (`queries_beside`).
+    queries (``paper`` means ``paper_id``). The queries are in the JSON Lines file ``queries`` or,
+    by default, in the collection that contains the judgements (`queries_beside`).
     """
     if isinstance(wanted, Mapping):
         return wanted
@@ -74,9 +74,9 @@ def load_clusters(
     source = queries or queries_beside(qrels)
     if source is None:
         raise CitebedError(
-            f"cannot find the '{wanted}' of the queries: '{wanted}' is not a file, and there is no "
-            "query file for these judgements. Name one with --queries FILE.jsonl, or pass a file "
-            "of lines 'query_id cluster'."
+            f"cannot find the '{wanted}' of the queries: '{wanted}' is not a file, and these "
+            "judgements have no query file. Name one with --queries FILE.jsonl, or pass a file of "
+            "lines 'query_id cluster'."
         )
     return _fields(source, str(wanted))
 

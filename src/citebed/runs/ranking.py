@@ -48,7 +48,7 @@ class Ranked:
 
     Rows ``starts[i]`` to ``starts[i + 1] - 1`` are the ranking of ``query_ids[i]``, best first.
     ``given_ids`` are the documents in the run's order, ``moved`` the rows whose position changed,
-    and ``hashes`` those of the document ids in rank order. ``tied`` are the rows (ascending) with
+    and ``hashes`` the hashes of document ids in rank order. ``tied`` are the rows (ascending) with
     the same score as the row before them in the same query.
     """
 
@@ -112,7 +112,7 @@ def rank(run: Run, score_type: ScoreType = "double") -> Ranked:
 def rank_in_32_bits(run: Run, ranked: Ranked) -> Ranked | None:
     """Rank again, with 32-bit scores, the queries in which this creates new ties.
 
-    Return ``None`` if there are no such queries.
+    Return ``None`` without such queries.
     """
     with np.errstate(over="ignore"):  # scores beyond the 32-bit range all become infinite
         narrow = ranked.scores.astype(np.float32)

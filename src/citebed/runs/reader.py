@@ -121,8 +121,8 @@ def read_run(path: str | Path) -> Run:
 def read_as_trec_eval(qrels: Path, run: Path) -> tuple[Qrels, Run]:
     """Read judgements and a run in TREC's text format, plain, compressed, or from pipes.
 
-    As in trec_eval, further fields of a run's lines are ignored, and the run's tag is that of its
-    last line.
+    As in trec_eval, further fields of a run's lines are ignored, and the run's tag is taken from
+    the last line.
     """
     with reusable_path(qrels) as file:
         judged = Qrels(*_read(file, QRELS, qrels))
@@ -274,7 +274,7 @@ def as_qrels(data: Any, name: str = "qrels") -> Qrels:
     if hasattr(data, "qrels_iter"):
         data = data.qrels_iter()
     table = getattr(data, "table", None)
-    if isinstance(table, pl.DataFrame):  # keep its source, since the queries may be beside it
+    if isinstance(table, pl.DataFrame):  # keep its source, to find the queries
         return Qrels(_table(table, QRELS), name, getattr(data, "source", None))
     return Qrels(_table(data, QRELS), name)
 

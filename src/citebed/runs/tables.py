@@ -41,9 +41,9 @@ else:  # only type checkers need these, and importing numpy takes long
 class _Rows:
     """Columns ``query_id``, ``doc_id`` and a number, as they were read or given.
 
-    ``source`` is the file they came from, for messages. ``hashes`` are those of the document ids,
-    if reading computed them, and ``times`` the documents' times, if they were given. Query ids may
-    be integers in tables that citebed makes itself.
+    ``source`` is the file they came from, for messages. ``hashes`` are hashes of document ids, if
+    reading computed them, and ``times`` the documents' times, if they were given. Query ids may be
+    integers in tables that citebed makes itself.
     """
 
     rows: pl.DataFrame

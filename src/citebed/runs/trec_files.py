@@ -1,9 +1,9 @@
 """Runs and judgements in TREC's text form, as columns.
 
 Files are read in blocks of lines by polars' CSV reader. It reports a line that is too short, and
-the number of blanks shows that no line is too long. A block with other white space, blank lines
-or comments is tidied and read again. What polars cannot read even then is read line by line,
-slowly, which either succeeds or names the line.
+the number of blanks shows that no line is too long. A block with other white space, blank lines or
+comments is tidied and read again. If polars cannot read it even then, citebed reads it line by
+line, slowly, which either succeeds or names the line.
 """
 
 from __future__ import annotations

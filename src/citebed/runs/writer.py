@@ -32,7 +32,7 @@ _UNFIT = {"query_id": rf"{_BLANK}|^[#\x{{feff}}]", "doc_id": _BLANK, "label": _B
 _LEVEL = 6
 
 Facts = Mapping[str, Any]
-"""How a file was made, for ``NAME.json`` beside it."""
+"""Facts about how a file was made, to be stored in ``NAME.json``."""
 
 
 def write_qrels(

@@ -157,7 +157,7 @@ def _far(text: str, at: int) -> int:
 
 
 def _cited_person(before: str, after: str) -> re.Match[str] | None:
-    """Return the names at the end of the text before a marker, if they are those of people."""
+    """Return the names at the end of the text before a marker, if they are names of people."""
     if (several := _SEVERAL.search(before)) is not None and not _longer(before, several):
         thing = _THING_BEFORE.search(before[: several.start()]) or _THING_AFTER.match(after)
         return several if several["and"] != "and" or not thing else None

@@ -24,7 +24,7 @@ def join_hyphens(text: str) -> str:
     """Return the text with the halves of words joined that were hyphenated at line ends.
 
     ``recommen-⏎dation`` becomes ``recommendation``. The hyphen stays if the text contains the word
-    with a hyphen elsewhere, if another hyphen is beside it (``state-⏎of-the-art``), or if the
+    with a hyphen elsewhere, if another hyphen is next to it (``state-⏎of-the-art``), or if the
     second half does not start with a small letter (``Jensen-⏎Shannon``, ``GPT-⏎3``). Before "and"
     or "or" the hyphen stays, followed by a space. Soft hyphens are always removed.
     """

@@ -47,7 +47,7 @@ def normalise_doi(text: str | None) -> str | None:
     """Return the DOI that ``text`` is, in lower case without a resolver, or ``None``.
 
     Accept ``10.1145/X``, ``doi:10.1145/X``, ``https://doi.org/10.1145/X``, other resolvers, also
-    behind a proxy, and pages whose URL contains the DOI. Of two DOIs return the first.
+    behind a proxy, and pages whose URL contains the DOI. Return the first of two DOIs.
     """
     if not text or "10" not in text:
         return None

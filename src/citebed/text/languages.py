@@ -81,8 +81,9 @@ def language_names() -> list[str]:
 def language_of(stated: str | None, title: str | None, abstract: str | None) -> str | None:
     """Return the code of a record's language, or ``None`` if it is unclear.
 
-    The language is the ``stated`` one, else that of a non-Latin script with a third of the letters,
-    else the one with the most function words: at least three, and 1.5 times as many as any other.
+    The language is the ``stated`` one, else the language of a non-Latin script with a third of the
+    letters, else the one with the most function words: at least three, and 1.5 times as many as any
+    other.
     """
     if stated:
         return language_code(stated)

@@ -83,7 +83,7 @@ def load_training_texts(
     own: bool = False,
     **options: Any,
 ) -> TrainingTexts:
-    """Return the given training texts, those in a prepared file, or those of a collection.
+    """Return the given training texts, or the texts of a prepared file or a collection.
 
     ``options`` are passed to `prepare`.
     """
@@ -189,7 +189,7 @@ def train_static(  # noqa: PLR0913 - as above
     report: Report = lambda _: None,
     **settings: Any,
 ) -> TrainingResult:
-    """Train word vectors and write them to the file ``out``, with their card beside it.
+    """Train word vectors and write them to the file ``out``, and their card to its folder.
 
     ``source`` is a collection with files of ``contexts``, prepared texts, or their file.
     ``teacher`` is the folder of an encoder; the word vectors also learn its similarities. Without a
@@ -292,7 +292,7 @@ def _check_cards(folders: Sequence[Path], texts: TrainingTexts) -> list[dict[str
         card = read_json(folder / "card.json") or {}
         if not all(isinstance(card.get(name), dict) for name in ("data", "settings", "start")):
             raise CitebedError(
-                f"'{printable(folder)}' is no encoder from 'citebed train encoder': it has no "
+                f"'{printable(folder)}' is not an encoder from 'citebed train encoder': it has no "
                 "card.json with its data."
             )
         this = f"'{printable(folder)}' was trained"

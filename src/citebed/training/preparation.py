@@ -53,7 +53,7 @@ def prepare(
         what = f"no context cites a document of '{opened[0].folder}'"
         how = 'Give contexts of citations: JSON Lines with {"citing": …, "context": …, "cited": …}'
         if is_tested.any():
-            what += " but those of its own citing papers, which are for testing"
+            what += ", apart from its own citing papers, which are for testing"
             how += ", or learn from its own too, with --own (in Python own=True)"
         raise CitebedError(f"{what}. {how}.")
     about = {

@@ -188,9 +188,9 @@ class TrainingQueries:
         queries = queries[: self._settings.questions]
         if not queries:
             raise CitebedError(
-                f"no citing paper is in the fold of {part}: there are no queries. A ranker needs "
-                "contexts of some hundred papers that are not the collection's own; index them "
-                "with: citebed index COLLECTION --citing FILE"
+                f"no citing paper is in the fold of {part}, so it has no queries. A ranker needs "
+                "contexts of some hundred papers besides the collection's own; index them with: "
+                "citebed index COLLECTION --citing FILE"
             )
         examples: list[Example] = []
         for start in range(0, len(queries), _CHUNK):

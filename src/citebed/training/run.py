@@ -134,7 +134,7 @@ def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> Checkpoint | Non
             arrays = [parts.get(part, {}) for part in _ARRAYS]
             return Checkpoint(about["stage"], about["step"], about["notes"], *arrays)
     except (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile) as error:
-        what = f"'{printable(path)}' is no checkpoint, or damaged ({error})."
+        what = f"'{printable(path)}' is not a checkpoint, or is damaged ({error})."
         raise CitebedError(f"{what} {_RESTART}") from None
 
 

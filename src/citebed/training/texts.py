@@ -153,18 +153,18 @@ def read_prepared(path: Path) -> TrainingTexts:
     at, line = next(lines, (1, b"{}"))
     head = _parse_row(path, at, line)
     if head.get("kind") != KIND or head.get("format") != 1:
-        raise FormatError(path, at, f"these are no training texts of format 1. {_EXPECTED}")
+        raise FormatError(path, at, f"these are not training texts of format 1. {_EXPECTED}")
     rows = [(at, _parse_row(path, at, line)) for at, line in lines]
     number = head.get("documents")
     if not isinstance(number, int) or len(rows) != number + head.get("contexts", 0):
-        what = f"its {len(rows):,} lines are not the number in its first line. {_EXPECTED}"
+        what = f"found {len(rows):,} lines, not the number in the first line. {_EXPECTED}"
         raise FormatError(path, None, what)
     documents, contexts = [], []
     for at, row in rows[:number]:
         keywords, name = row.get("keywords", []), row.get("field", "")
         doc_id, title, abstract = (row.get(key) for key in ("doc_id", "title", "abstract"))
         if not all(isinstance(each, str) for each in (doc_id, title, abstract, *keywords, name)):
-            raise FormatError(path, at, f"is no document. {_EXPECTED}")
+            raise FormatError(path, at, f"is not a document. {_EXPECTED}")
         texts = str(doc_id), str(title), str(abstract)
         documents.append(DocumentText(*texts, tuple(keywords), name))
     for at, row in rows[number:]:
@@ -175,7 +175,7 @@ def read_prepared(path: Path) -> TrainingTexts:
             isinstance(place, int) and 0 <= place < number for place in cited
         )
         if not (are_strings and are_places and cited):
-            raise FormatError(path, at, f"is no context. {_EXPECTED}")
+            raise FormatError(path, at, f"is not a context. {_EXPECTED}")
         contexts.append(CitingText(str(paper_id), str(text), tuple(cited), part))
     prepared = TrainingTexts(documents, contexts, head.get("about", {}))
     if prepared.fingerprint != head.get("fingerprint"):

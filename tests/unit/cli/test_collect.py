@@ -205,7 +205,7 @@ def test_the_whole_demo(run: Run) -> None:
             ["import", "c", "in", "--types", "book"],
             "of 3 records none would be kept: type article 2",
         ),
-        (["import", "c", "in", "--only", "*.ris"], "nothing was imported: no record is in what"),
+        (["import", "c", "in", "--only", "*.ris"], "nothing was imported: the named sources have"),
         (["import", "c", "in", "--workers", "x"], "'x' is not a whole number."),
         (["lint", "c", "--examples", "x"], "'x' is not a whole number."),
         (["lint", "c", "--examples", "-1"], "-1 is too small; the minimum is 0."),

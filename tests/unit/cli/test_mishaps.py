@@ -87,7 +87,7 @@ def test_what_became_of_each_new_file_is_told_and_old_problems_once(run: Run) ->
     assert "d.bib: 1 record (bibtex)" in map(str.strip, out.splitlines())
     assert "b.bib" not in out
     assert "ignored" not in out
-    assert "2 problems told at earlier imports" in out
+    assert "2 problems reported by earlier imports" in out
     assert open_collection("c").problems.height == 2
 
 

@@ -75,7 +75,7 @@ def test_a_mismatch_is_told_as_a_bug(tmp_path: Path, monkeypatch: pytest.MonkeyP
     report = import_sources(tmp_path / "c", [tmp_path / "a.bib"])
     assert report.account.missing == 1
     said = dict(report.lines())["bug"]
-    assert said.startswith("the account does not add up (2 met, 1 documents, 0 merged")
+    assert said.startswith("the counts do not add up (2 met, 1 documents, 0 merged")
     assert said.endswith("please report it")
 
 

@@ -249,7 +249,7 @@ def test_a_run_of_weight_two_is_that_run_twice(method: str) -> None:
         ({"method": "combsun"}, "Did you mean 'combsum'"),
         ({"method": "combsum", "normalise": "minmx"}, "Did you mean 'minmax'"),
         ({"method": "rrf", "normalise": "minmax"}, "reads ranks"),
-        ({"method": "combmax", "weights": (1.0, 1.0)}, "no use for weights"),
+        ({"method": "combmax", "weights": (1.0, 1.0)}, "leave out the weights"),
         ({"weights": (1.0, -1.0)}, "not below 0"),
         ({"weights": (1.0, float("nan"))}, "not below 0"),
         ({"weights": (0.0, 0.0)}, "all weights are 0"),
@@ -271,7 +271,7 @@ def test_scores_that_hardly_differ_stay_finite() -> None:
 def test_runs_that_do_not_fit_are_refused() -> None:
     with pytest.raises(CitebedError, match="no run to fuse"):
         fuse([], Fusion())
-    with pytest.raises(CitebedError, match="found 1 weight for 2 runs; give one a run"):
+    with pytest.raises(CitebedError, match="found 1 weight for 2 runs; give one per run"):
         fused(Fusion(weights=(1.0,)), A, B)
     table = pl.DataFrame({"query_id": ["q", "q"], "doc_id": ["a", "a"], "score": [1.0, 2.0]})
     with pytest.raises(CitebedError, match="'a' is retrieved twice for query 'q'"):

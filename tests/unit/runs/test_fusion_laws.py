@@ -218,7 +218,7 @@ def test_a_missing_document_never_gains(one: pl.DataFrame, other: pl.DataFrame) 
 BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: sum_scores([]), "no run to fuse"),
     (lambda: reciprocal_rank([]), "no run to fuse"),
-    (lambda: interpolate([BM25], [1, 1]), "found 2 weights for 1 run; give one a run"),
+    (lambda: interpolate([BM25], [1, 1]), "found 2 weights for 1 run; give one per run"),
     (lambda: interpolate([BM25], [math.nan]), "weights are finite"),
     (lambda: interpolate([BM25], [-1]), "not below 0"),
     (lambda: interpolate([BM25], [1], "best"), "unknown normalisation 'best'"),

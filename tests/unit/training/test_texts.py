@@ -76,15 +76,15 @@ def _changed(path: Path, change: dict[int, bytes | None]) -> Path:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({1: b'{"kind": "other"}'}, r":1: these are no training texts"),
+        ({1: b'{"kind": "other"}'}, r":1: these are not training texts"),
         ({1: b"[]"}, r":1: found no JSON object"),
-        ({3: None}, r"lines are not the number in its first line"),
-        ({3: b'{"doc_id": "d", "title": 7, "abstract": ""}'}, r":3: is no document"),
+        ({3: None}, r"not the number in the first line"),
+        ({3: b'{"doc_id": "d", "title": 7, "abstract": ""}'}, r":3: is not a document"),
         ({3: b'{"doc_id": "d", "title": "", "abstract": ""}'}, r"checksum mismatch"),
-        ({60: b'{"paper_id": "p", "text": "t", "cited": [40]}'}, r":60: is no context"),
-        ({60: b'{"paper_id": "p", "text": "t", "cited": "0"}'}, r":60: is no context"),
-        ({3: b'{"doc_id": "d", "title": "", "abstract": "", "field": 1}'}, r":3: is no document"),
-        ({60: b'{"paper_id": "p", "text": "t", "cited": [0], "part": "x"}'}, r":60: is no context"),
+        ({60: b'{"paper_id": "p", "text": "t", "cited": [40]}'}, r":60: is not a context"),
+        ({60: b'{"paper_id": "p", "text": "t", "cited": "0"}'}, r":60: is not a context"),
+        ({3: b'{"doc_id": "d", "title": "", "abstract": "", "field": 1}'}, r"3: is not a document"),
+        ({60: b'{"paper_id": "p", "text": "t", "cited": [0], "part": "x"}'}, r"is not a context"),
     ],
 )
 def test_a_file_that_was_changed_is_refused(

@@ -1,9 +1,8 @@
 """From citing papers to queries and judgements: find the document that each reference cites.
 
-A query is a paragraph or a sentence that cites at least one document of the collection. Its
-relevant documents are those that it cites, without the citing paper itself. citebed makes queries
-as ACM-CR did (Boudin 2021): from the sections that a rule names, and without the author names of
-citations.
+A query is a paragraph or a sentence that cites at least one document of the collection. The cited
+documents are relevant, except for the citing paper itself. citebed makes queries as ACM-CR did
+(Boudin 2021): from the sections that a rule names, and without the author names of citations.
 
 This module also puts links and sections of records under the ids of their documents.
 """
@@ -294,8 +293,8 @@ _BROKEN = re.compile(r"(?<=\w)([-\u2010]) (?=\w)")
 
 
 def _cleaned(contexts: pl.DataFrame) -> pl.DataFrame:
-    """Make sentences of annotated papers like those of full text: join hyphenated words, and mark
-    the sentences for anonymising."""
+    """Prepare sentences of annotated papers like full text: join hyphenated words, and mark the
+    sentences for anonymising."""
     texts = [
         fold(join_hyphens(_BROKEN.sub(r"\1\n", text))) if by_hand is not None else text
         for text, by_hand in contexts.select("text", "anonymised").iter_rows()

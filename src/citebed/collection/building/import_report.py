@@ -68,7 +68,7 @@ class ImportReport:
     cannot check them. ``resolved`` counts references by how citebed found them. ``doubtful`` counts
     documents with a DOI that documents with other titles have too. ``latex_left`` counts texts in
     which the name of a LaTeX command seems to be left. ``met`` counts all records that the readers
-    met; ``others`` counts those that are not of documents.
+    met, and ``others`` the records of anything but documents.
     """
 
     folder: Path
@@ -126,7 +126,7 @@ class ImportReport:
             (
                 self.account.missing,
                 "bug",
-                f"the account does not add up ({account}): a bug of citebed's; please report it",
+                f"the counts do not add up ({account}): a bug in citebed; please report it",
             ),
             (
                 self.doubtful,
@@ -158,8 +158,8 @@ class ImportReport:
             (
                 self.elsewhere,
                 "elsewhere",
-                f"not known whether there: {list_first(self.elsewhere, 3)};"
-                " name such a path to prune it, or forget it",
+                f"citebed cannot check {list_first(self.elsewhere, 3)};"
+                " name the path to prune it, or forget it",
             ),
             (
                 self.missing,
@@ -191,7 +191,7 @@ class ImportReport:
                 lines.append(("", f"… and {rows.height - 3:,} more, in {table}"))
         if before := self.problems.height - self.new_problems.height:
             lines.append(
-                ("before", f"{count(before, 'problem')} told at earlier imports, in {table}")
+                ("before", f"{count(before, 'problem')} reported by earlier imports, in {table}")
             )
         return lines
 
@@ -250,7 +250,7 @@ def _nothing(report: ImportReport, named: Collection[str]) -> str:
     top = pl.col("source").str.split("!").list.first()
     rows = report.problems.filter(top.is_in(list(named)))
     if not named or rows.is_empty():
-        return "" if not named else "nothing was imported: no record is in what was named."
+        return "" if not named else "nothing was imported: the named sources have no records."
     first = rows.row(0, named=True)
     place = first["source"] if first["kind"] == "ignored" else f"{first['source']}:{first['line']}"
     more = f" (and {rows.height - 1:,} more)" if rows.height > 1 else ""
@@ -263,7 +263,7 @@ def _nothing(report: ImportReport, named: Collection[str]) -> str:
 
 Files = dict[str, dict[str, int]]
 """Counts for each file: its ``own`` documents, records merged ``within`` it, records merged with
-those of ``other`` files, and records set ``aside``."""
+records of ``other`` files, and records set ``aside``."""
 
 
 @dataclass(frozen=True)
@@ -331,7 +331,7 @@ def outcomes(files: Files, read: Read, copies: Iterable[tuple[str, str]]) -> lis
 
 
 def together(files: Files, read: Read) -> str:
-    """Describe what became of all files that were read; return "" if there are no others."""
+    """Describe what became of all read files; return "" if the collection has no others."""
     new = {str(row["source"]) for row in read}
     everything = files.keys() <= new
     return "" if everything else f"{count(len(read), 'file')}: {_in_words(files, read, 'their')}"

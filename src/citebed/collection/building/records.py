@@ -116,7 +116,7 @@ rule merges them. So records can be merged without looking at any that they shar
 
 
 def _hash(text: pl.Expr) -> pl.Expr:
-    """Return a number for each text; null if there is none."""
+    """Return a number for each text, and null for null."""
     return pl.when(text.is_not_null()).then(text.hash(seed=0))
 
 
@@ -141,7 +141,7 @@ def _alike() -> pl.Expr:
 
 
 def first_author(authors: pl.Expr) -> pl.Expr:
-    """Return the family name of the first author, or "" if there is none."""
+    """Return the family name of the first author, or "" without authors."""
     return plain_title(_family(authors.list.first().fill_null("")))
 
 

@@ -284,8 +284,8 @@ def _ris_name(name: str) -> str:
 
 
 def _extra_notes(document: Document, key: str) -> Iterator[str]:
-    """What reference managers keep as notes: an arXiv id, and further keys, as Better BibTeX
-    writes them."""
+    """Yield notes as reference managers store them: an arXiv id, and further keys in the form of
+    Better BibTeX."""
     if document.arxiv and find_arxiv_id(document.doi, document.url) != document.arxiv:
         yield f"arXiv:{document.arxiv}"
     yield from (f"tex.ids: {other}" for other in document.keys if other != key)

@@ -64,8 +64,8 @@ def _about(folder: Path) -> dict[str, Any]:
 
 
 def _docs(folder: Path, about: dict[str, Any]) -> Any:
-    """Return the documents; the store of ir_datasets is beside them, or in its own folder if they
-    are read-only."""
+    """Return the documents; the store of ir_datasets is in the same folder, or in its own if that
+    is read-only."""
     package, path = _ir_datasets(), folder / DOCS
     place = path.with_name(f"{DOCS}.pklz4")
     if not place.exists() and not os.access(folder, os.W_OK):

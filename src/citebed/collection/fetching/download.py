@@ -195,7 +195,7 @@ def _continue(url: str, out: io.FileIO, notes: Path, checked: bool, progress: Pr
 
 
 def _open(url: str, start: int = 0, mark: str = "") -> tuple[int, _Offer, Any]:
-    """Request the content from byte ``start`` on if it still has this mark, else all of it.
+    """Request the content from byte ``start`` on if it still has this mark, else from byte 0.
 
     Return the offset of the first byte (-1 if unknown), the offer, and a stream.
     """
@@ -216,7 +216,7 @@ def _open(url: str, start: int = 0, mark: str = "") -> tuple[int, _Offer, Any]:
     try:
         answer: Any = director.open(urllib.request.Request(url, headers=headers), timeout=_TIMEOUT)
     except urllib.error.HTTPError as error:
-        if error.code != 416 or not start:  # 416: there are no more bytes
+        if error.code != 416 or not start:  # 416: the file ends there
             raise _failure(url, error) from None
         error.close()
         answer = error
@@ -260,7 +260,7 @@ def _failure(url: str, error: Exception) -> Exception:
         meaning = _MEANINGS.get(error.code)
         return kind(f"cannot fetch {url}: {f'{meaning} ({status})' if meaning else status}")
     if isinstance(reason, FileNotFoundError):
-        return Missing(f"cannot fetch {url}: there is no file {reason.filename}")
+        return Missing(f"cannot fetch {url}: no such file: {reason.filename}")
     if isinstance(reason, str | ssl.SSLCertVerificationError) or url.lower().startswith("file:"):
         return CitebedError(f"cannot fetch {url}: {_words(reason)}")
     return _Broken(_words(reason))

@@ -64,7 +64,7 @@ class PublicCollection:
     members: tuple[str, ...] = ()
 
     def import_command(self, folder: Path) -> str:
-        """Return the command that imports the collection from ``folder`` into one beside it."""
+        """Return the command that imports the files in ``folder`` into ``FOLDER-collection``."""
         words = ["citebed", "import", f"{folder}-collection"]
         words += [str(folder / path) for path in self.importable]
         words += ["--profile", self.profile] if self.profile else []
@@ -151,7 +151,7 @@ CATALOGUE: dict[str, PublicCollection] = {
 
 
 def public_collection(name: str) -> PublicCollection:
-    """Return the collection of this name; raise `UnknownName` if there is none."""
+    """Return the collection of this name, or raise `UnknownName`."""
     if name not in CATALOGUE:
         raise UnknownName("public collection", name, CATALOGUE)
     return CATALOGUE[name]

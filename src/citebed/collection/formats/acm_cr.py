@@ -61,7 +61,7 @@ def _add_reference(
     else:
         references[ref_id] = Reference(ref_id, doc_id=text, raw=raw)
         if _DOI_LIKE.match(text):
-            what = f"reference {ref_id}: '{text}' looks like a DOI but is none; kept as a key"
+            what = f"reference {ref_id}: '{text}' looks like a DOI but is not one; kept as a key"
             yield Problem(line, what, "mended")
 
 

@@ -42,10 +42,10 @@ class Format:
 
     ``sniff`` recognises the decoded first kilobytes of a file. ``parse`` yields records and
     problems lazily, in file order, and never raises for bad data. ``split`` returns the length of
-    the longest prefix of a buffer that ends between records (0 if there is none); without it,
-    citebed parses whole files of up to ``limit`` bytes. ``collect_context`` stores what later
-    chunks need from this one. With ``allow_unsplit``, a file that ``split`` cannot split is parsed
-    whole. ``is_ambiguous`` tells whether a recognised head also fits another format.
+    the longest prefix of a buffer that ends between records (0 for no prefix); without it, citebed
+    parses whole files of up to ``limit`` bytes. ``collect_context`` stores what later chunks need
+    from this one. With ``allow_unsplit``, a file that ``split`` cannot split is parsed whole.
+    ``is_ambiguous`` returns True if a recognised head also fits another format.
     """
 
     name: str

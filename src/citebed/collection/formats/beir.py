@@ -2,8 +2,8 @@
 
 BEIR has ``corpus.jsonl``, ``queries.jsonl`` and tables of judgements (``qrels``), see
 https://github.com/beir-cellar/beir. A query has no ``title``, and a corpus may have none either:
-then the name of the file decides. It also decides whether a table has queries, like those of
-MS MARCO, or passages.
+then the name of the file decides. It also decides whether a table has queries, as in MS MARCO, or
+passages.
 """
 
 from __future__ import annotations

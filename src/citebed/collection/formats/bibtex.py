@@ -266,7 +266,7 @@ def resolve_xdata(
 
 
 class _XdataResolver:
-    """Resolves references to ``@xdata`` entries, as far as the allowance permits.
+    """Resolves references to ``@xdata`` entries within the limit of expanded text.
 
     An ``@xdata`` entry may refer to another one. ``refused`` are the names that would have added
     too much text.

@@ -245,7 +245,7 @@ def scan(text: str, line: int, strings: dict[str, str]) -> Iterator[RawEntry | P
         counted = at
         entry: RawEntry | Problem | None = None
         known.start_entry()
-        # Only the first entry of a block can be all of it; the others share its last line.
+        # Only the first entry of a block can fill it; the others share its last line.
         if at > block_end:
             block_end = _find_line_before_at(text, at + 1)
             entry = read_export(text[at:block_end].rstrip(), line, known, names)
@@ -313,7 +313,7 @@ class Scanner:
         self._comment_ends: dict[str, dict[int, int]] = {}
 
     def _find_next_entry(self, start: int) -> int:
-        """Return where the next entry begins a line; the end of the text if there is none."""
+        """Return where the next entry begins a line, or the end of the text."""
         if self._next < start:
             match = _NEXT_ENTRY.search(self.text, start)
             self._next = len(self.text) if match is None else match.start()
@@ -415,7 +415,7 @@ class Scanner:
         """Read an entry again that a brace closed before its last fields.
 
         Read ``\\{`` and ``\\}`` as characters, as some programs do; if that fails, add the fields
-        of its lines to those of ``short``.
+        of its lines to ``short``.
         """
         text = self.text[header.start() : limit]
         text = _ESCAPED_BRACE.sub(lambda m: "\\" + ("\ue010" if m[1] == "{" else "\ue011"), text)

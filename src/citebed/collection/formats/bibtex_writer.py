@@ -134,7 +134,7 @@ def format_names(names: tuple[str, ...]) -> str:
 
 
 def insert_fields(bibtex: str, fields: Mapping[str, str], key: str | None = None) -> str:
-    """Insert raw fields before those of an entry and, if given, replace its key."""
+    """Insert raw fields before an entry's own and, if given, replace its key."""
     head = parse_head(bibtex)
     if head is None:
         return bibtex

@@ -277,7 +277,7 @@ def _is_own(keys: JsonKeys) -> bool:
 
 
 def _has_long_texts(keys: JsonKeys) -> bool:
-    """Return True if texts are longer than those of queries: over 300 characters on average."""
+    """Return True if texts are too long for queries: over 300 characters on average."""
     texts = _TEXT_MEMBER.findall(keys.head)
     return sum(map(len, texts)) > _LONG_TEXT * len(texts)
 

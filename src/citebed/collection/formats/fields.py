@@ -113,7 +113,7 @@ def find_arxiv_id(doi: str | None, *fields: str | None, eprint: str | None = Non
     return None
 
 
-# What people and programs write if there is no DOI.
+# What people and programs write in place of a DOI
 _NO_DOI = re.compile(
     r"\W*(?:n\W?a|none|null|nil|nan|no(?: doi)?|unknown|tb[ad]|doi)?\W*", re.IGNORECASE
 )
@@ -271,7 +271,7 @@ def format_pages(first: str | None, last: str | None = None) -> str | None:
 
 
 def parse_pages(first: str, last: str = "") -> str | None:
-    """Return ``12–20`` for two fields, of which the first may contain the range."""
+    """Return ``12–20`` for two fields; the first may contain the range."""
     match = _RANGE.fullmatch(first)
     if match is not None and last in ("", match[2]):
         first, last = match[1], match[2]

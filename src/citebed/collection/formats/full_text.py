@@ -238,8 +238,8 @@ class Outline:
     """Finds the level of headings that a file does not nest, as GROBID writes them.
 
     Arabic numbers have their level (``2.1``). Letters are below the Roman number before them, and
-    single Arabic numbers below both: ``II.``, ``A.``, ``1)``. Letters of a paper without Roman
-    numbers are of its appendix.
+    single Arabic numbers below both: ``II.``, ``A.``, ``1)``. In a paper without Roman numbers,
+    letters number the appendix.
     """
 
     def __init__(self) -> None:

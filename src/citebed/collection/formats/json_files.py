@@ -465,7 +465,7 @@ def json_format(
     """Make a format whose records are JSON objects.
 
     ``items`` yields the objects of a chunk (default: `json_records` with the wrappers ``into``);
-    ``options`` are those of `Format`.
+    ``options`` are fields of `Format`.
     """
     read_items = items or partial(json_records, into=into)
 

@@ -171,7 +171,7 @@ def _parse_paper(paper_id: str, obj: JsonObject) -> CitingPaper:
 
 
 def _parse_object(obj: JsonObject) -> Record:
-    """Return the record of an object; its keys tell which kind it is."""
+    """Return the record of an object; its keys determine the kind."""
     query_id, text, doc_id = obj.text("query_id"), obj.text("text"), obj.text("doc_id", "id")
     paper_id = obj.text("paper_id") or doc_id
     relevance, keys = as_int(obj.values.get("relevance")), obj.values.keys()

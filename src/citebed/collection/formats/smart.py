@@ -32,7 +32,7 @@ _YEAR = re.compile(r"(?:(?<![^\s,(])|(?<=[a-z]{3}\.))19\d\d(?!\d)")
 
 
 def _head_markers(head: str) -> list[set[str]]:
-    """Return the fields of each record in a head, of which the last may be incomplete."""
+    """Return the fields of each record in a head; the last record may be incomplete."""
     if not _HEAD.match(head):
         return []
     return [set(_HEAD_MARKERS.findall(part)) for part in head.lstrip().split("\n.I ")]

@@ -121,7 +121,7 @@ def _document(root: Element, chunk: Chunk) -> Document:
 
 
 def _title(parent: Element | None) -> str:
-    """Return the main title of an element; an abbreviation only if there is no other."""
+    """Return the main title of an element, or else an abbreviation."""
     titles = list(children(parent, "title"))
     main = [title for title in titles if title.get("type") in (None, "main")]
     return first_text(main + titles)
@@ -204,7 +204,7 @@ _COUNTED = re.compile(r"b\d+")
 
 
 def _parse_bibliography(within: Element | None, root: Element, chunk: Chunk) -> Iterator[Record]:
-    """Yield a document for each reference, or a problem if there is none."""
+    """Yield a document for each reference, or a problem without references."""
     nested = descendants(within, "biblStruct", "bibl")
     entries = [e for e in nested if next(e.iterancestors("{*}biblStruct", "{*}bibl"), None) is None]
     for number, entry in enumerate(entries, 1):

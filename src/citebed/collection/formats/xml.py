@@ -44,9 +44,9 @@ _LOSING = frozenset(
 
 
 def parse_xml(data: bytes) -> tuple[Element | None, list[Problem]]:
-    """Return the root element, or ``None`` if there is no element, and the problems.
+    """Return the root element (or ``None`` without any element) and the problems.
 
-    Of broken XML, the root has what could be read. Never raises.
+    The root of broken XML has everything that could be read. Never raises.
     """
     text, problems = to_utf8(data)
     start = len(text) - len(text.lstrip())
@@ -228,7 +228,7 @@ _BLOCK = re.compile(
     "|cell|table|caption|disp-formula|disp-quote|formula|abstract|s|note|fig|figure|figDesc|ab|quote"
     "|boxed-text|label"
 )
-# What is written between the parts of a mathematical expression.
+# The signs between the parts of a mathematical expression
 _MATH = {
     **dict.fromkeys(("math", "mrow", "mstyle", "semantics", "mtable", "mtr", "mtd"), ("",)),
     **dict.fromkeys(("mover", "mpadded", "menclose", "mmultiscripts", "msqrt"), ("",)),

@@ -70,7 +70,7 @@ from citebed.wording import count
 # --- Files of records -------------------------------------------------------------------------
 
 _COMMENT = r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)"
-# What does not end runs to the end, so that no character is read twice.
+# An unclosed part extends to the end, so that no character is read twice.
 _MARKUP = re.compile(
     (_COMMENT + r"|<\?.*?(?:\?>|\Z)|<!DOCTYPE[^\[>]*(?:\[.*?(?:\]\s*>|\Z)|>|\Z)").encode(),
     re.DOTALL,

@@ -108,7 +108,7 @@ def make_findings(
     """Return rows as findings; ``name`` is the column of the record's id, ``where`` the place
     (default: source and line)."""
     where = format_place() if where is None else where
-    # polars 2.1 panics on formatting text of which some chunks are empty
+    # polars 2.1 panics on formatting text with empty chunks
     return table.rechunk().select(place=where, id=pl.col(name), what=what).cast(dict(COLUMNS))  # type: ignore[arg-type]
 
 

@@ -185,7 +185,7 @@ def _matching(table: pl.DataFrame, pattern: str, fields: tuple[str, ...]) -> pl.
     "markup-remains",
     "note",
     "LaTeX commands, HTML tags or entities left in titles or abstracts",
-    "Searches treat them as words. Correct those that matter in the source and import it "
+    "Searches treat them as words. Correct important ones in the source and import it "
     "again; program code and formulas in an abstract are correct.",
 )
 def markup_remains(subject: Subject) -> pl.DataFrame:

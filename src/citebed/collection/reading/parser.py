@@ -136,7 +136,7 @@ def _read_whole(
 ) -> Iterator[Piece | Problem]:
     data = head + stream.read(max(0, format.limit + 1 - len(head)))
     if len(data) > format.limit:
-        larger = f"is read whole and this file is larger than {format.limit >> 20} MiB"
+        larger = f"must be read in one piece, and this file is larger than {format.limit >> 20} MiB"
         yield Problem(1, f"{format.title} {larger}; split it, or convert it to JSON Lines")
         return
     yield Piece(format.name, Chunk(data, name))

@@ -122,7 +122,7 @@ class SharedStrings:
 
     @cached_property
     def _shared(self) -> dict[Path | None, Values]:
-        """Return the strings that each folder shares; under ``None`` those of files without
+        """Return the strings that each folder shares; under ``None`` the strings of files without
         entries."""
         shared: dict[Path | None, Values] = {}
         for file in (file for file in self._files if self._defined.get(file.name)):

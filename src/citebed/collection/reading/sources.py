@@ -258,7 +258,7 @@ def translate_os_errors(path: Path) -> Iterator[None]:
     except OSError as error:
         raise CitebedError(
             f"cannot read {printable(path)}: {error.strerror}. Nothing was imported; "
-            "mend that, or leave the file out."
+            "fix that, or leave the file out."
         ) from error
 
 

@@ -1,7 +1,7 @@
 """The shards of a large collection, each a collection of some of its documents, in their order.
 
 Documents and their full texts are only in the shards. Citing papers and contexts are in the large
-collection; a shard has copies of those that cite its documents, so that it can be indexed alone.
+collection; a shard has copies of the ones that cite its documents, so that it can be indexed alone.
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ citebed that opens the folder finishes the change. So citebed always reads the s
 a change, never one between.
 
 A collection may come from a stranger. citebed finishes a journal only if this user signed it, or
-says that it can be trusted (`finish_change`). File names in journals and manifests must be those of
-files that collections have (`is_collection_file`), and files are moved and removed without
-following links (`citebed.files.output_files.FolderHandle`).
+says that it can be trusted (`finish_change`). Journals and manifests may only name files that
+collections have (`is_collection_file`), and files are moved and removed without following links
+(`citebed.files.output_files.FolderHandle`).
 """
 
 from __future__ import annotations
