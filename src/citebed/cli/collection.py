@@ -325,7 +325,7 @@ def export(
 
 @dataclass(frozen=True, kw_only=True)
 class FetchOptions:
-    """Where to download from, and how an encoder reads documents."""
+    """The source of a download, and settings of the encoder."""
 
     mirror: str | None = option(None, "Mirror to download from (https:// or file://).")
     source: Path | None = option(

@@ -30,7 +30,7 @@ FULL = "Print all tables and draw all figures, not only the summary."
 
 @dataclass(frozen=True, kw_only=True)
 class ContrastOutput(TableOptions):
-    """What ``contrast`` prints and draws."""
+    """The tables and figures of ``contrast``."""
 
     part: ContrastPart | None = option(
         None, "Print only this table ('queries' is printed only on request)."
@@ -140,7 +140,7 @@ def _print_rest(what: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class BiasOutput(TableOptions):
-    """What ``pool-bias`` prints."""
+    """The output of ``pool-bias``."""
 
     part: BiasPart | None = option(None, "Print only this table.")
     full: bool = option(False, FULL, "--full", "--all")

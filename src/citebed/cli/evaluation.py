@@ -35,7 +35,7 @@ PER_QUERY = "Also print per-query scores."
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateOptions(TableOptions):
-    """What ``evaluate`` prints."""
+    """The output of ``evaluate``."""
 
     per_query: bool = option(False, PER_QUERY, "-q")
     relevance_level: int | None = option(
@@ -217,7 +217,7 @@ def measures_(
 
 @dataclass(frozen=True, kw_only=True)
 class ReportOptions:
-    """The page of ``report`` and what it shows beside the scores."""
+    """The page of ``report`` and its contents besides the scores."""
 
     output: Path = option(Path("report.html"), "Output HTML file.", "-o")
     baseline: str | None = option(None, "Baseline run for comparisons (default: the first run).")

@@ -113,7 +113,7 @@ def filter_(
         restart=options.restart,
         every=options.checkpoint_every,
     )
-    # For a pattern, which only --on accepts, the name is that of its folder.
+    # A pattern, which only --on accepts, gets the name of its folder.
     names = (part for part in reversed(stream.parts) if not set(part) & set("*?[{"))
     name = stream.name if stream.exists() else next(names, stream.name)
     output = options.output or Path(f"{name.removesuffix('.gz')}.{declared.name}.run")

@@ -45,8 +45,8 @@ def stats(
 ) -> None:
     """Describe judgement sets: queries, grades, judgements per query, sources.
 
-    The first figures are those that papers print about a test collection: relevant and other
-    judgements per query, and relevant documents per 1,000. Judgements are counted by source if
+    The first figures are the usual ones of test collections: relevant and other judgements
+    per query, and relevant documents per 1,000. Judgements are counted by source if
     the second field of a file names sources.
 
     Example: citebed qrels stats j1.qrels j12.qrels --documents 9084
@@ -120,7 +120,7 @@ def sample(
     share: Annotated[float, typer.Option(help="Share to keep, above 0 and up to 1.")],
     by: Annotated[
         Literal["judgement", "query"],
-        typer.Option(help="What to draw: judgements of every query, or whole queries."),
+        typer.Option(help="Draw judgements of every query, or whole queries."),
     ] = "judgement",
     seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
 ) -> None:

@@ -112,7 +112,7 @@ def _parameter(field: Field[Any], kind: Any) -> Parameter:
 
 
 def _build(kind: Any, values: Mapping[str, Any]) -> Any:
-    """Make a dataclass from the options' values; those that were not given keep their default."""
+    """Make a dataclass from the options' values; missing options keep their default."""
     offered = {field.name: field_kind for field, field_kind in _options(kind)}
     made = {}
     for name, inside in get_type_hints(_plain(kind), include_extras=True).items():

@@ -26,7 +26,7 @@ _FORMS = ("text", "json", "csv", "lines", "bibtex")
 
 @dataclass(frozen=True, kw_only=True)
 class RecommendCommand:
-    """What to recommend."""
+    """Options of a recommendation."""
 
     k: int | None = option(
         None,

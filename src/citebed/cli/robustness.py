@@ -18,7 +18,7 @@ Part = Literal["means", "measures"]
 
 @dataclass(frozen=True, kw_only=True)
 class RobustnessOptions(TableOptions):
-    """What to simulate and what to print."""
+    """The simulation and its output."""
 
     measures: tuple[str, ...] = option(
         (), "Measures, e.g. AP,nDCG@R,AUC:rescaled (repeatable).", "--measures", "--measure", "-m"

@@ -38,7 +38,7 @@ DEFAULT_FIELDS = "default"
 
 @dataclass(frozen=True, kw_only=True)
 class IndexCommand:
-    """What to index and how."""
+    """Options of an index."""
 
     analyser: str = option(
         "auto",

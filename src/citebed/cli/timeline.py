@@ -45,7 +45,7 @@ _PICTURED = ("focus", "pair", "areas")
 
 @dataclass(frozen=True, kw_only=True)
 class TimelineCommand(TableOptions):
-    """What ``timeline`` scores and prints."""
+    """The scores and the output of ``timeline``."""
 
     slicing: tuple[str, ...] = option(
         (),

@@ -66,7 +66,7 @@ class SampleOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class PrintOptions:
-    """What to print of a training."""
+    """The output of a training."""
 
     as_json: bool = option(False, "Print rows as JSON, for programs.", "--json")
     quiet: bool = option(False, "Hide progress and summary.", "-q")
@@ -179,7 +179,7 @@ def static(
         typer.Option(help="Static model to start from (default: citebed's; '' for none)."),
     ] = None,
 ) -> None:
-    """Train word vectors like those that ship with citebed: minutes on a CPU.
+    """Train word vectors like citebed's own: minutes on a CPU.
 
     An interrupted run resumes from its checkpoint, which is stored next to the model.
 

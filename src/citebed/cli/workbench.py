@@ -18,7 +18,7 @@ from citebed.wording import count, for_terminal, printable
 
 @dataclass(frozen=True, kw_only=True)
 class ServeOptions:
-    """What to serve and where."""
+    """The served collections and campaigns, and the address."""
 
     campaign: tuple[Path, ...] = option((), "Folder of a campaign (repeatable).")
     database: str | None = option(None, "Database URL (overrides campaign.toml).")

@@ -70,7 +70,7 @@ def read_bibliographies(parsed: ParsedDraft, files: IncludedFiles) -> None:
 
 
 def _read_bbl(parsed: ParsedDraft, files: IncludedFiles) -> bool:
-    """Read the reference list that LaTeX wrote; return False if there is none."""
+    """Read the reference list that LaTeX wrote; return False without one."""
     if files.draft is None:
         return False
     file = files.read(files.draft.with_suffix("").name, (".bbl",))

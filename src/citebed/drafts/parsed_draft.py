@@ -32,7 +32,7 @@ _FAR, _FAR_WORDS = 5000, 50
 class Origin(NamedTuple):
     """The position of raw text from its character ``at`` on.
 
-    Text that is not ``exact`` (from a macro) is not in the file: all of it has one position.
+    Text that is not ``exact`` (from a macro) is not in the file and has one position only.
     """
 
     at: int

@@ -120,7 +120,7 @@ def open_links(tx: Transaction, signed: Iterable[str]) -> dict[str, FormRow | Li
         if code is None:
             opened[token] = LinkRefused("forged, altered, expired or of another campaign")
         elif form is None:
-            opened[token] = LinkRefused("there is no such form")
+            opened[token] = LinkRefused("unknown form")
         elif form.revoked_at is not None:
             opened[token] = LinkRefused("revoked", form.id)
         elif form.expires_at <= at:

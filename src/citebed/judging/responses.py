@@ -267,7 +267,7 @@ def _record_approval(
     """Store an author's approval of a reformulation, or their better wording, or say why not."""
     listed = form.content.get("asked", [])
     if not 1 <= number <= len(listed):
-        return f"query {number}: there is no such query on this form"
+        return f"query {number}: this query is not on the form"
     wording, question = listed[number - 1]["wording"], listed[number - 1]["question"]
     if load_author(tx, question) != source.person_id:
         return f"query {number}: only its author may approve or reword it"

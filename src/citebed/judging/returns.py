@@ -341,7 +341,7 @@ def load_return(tx: Transaction, return_id: int) -> Row[Any]:
     chosen = select(returns, forms.c.code).outerjoin(forms, forms.c.id == returns.c.form_id)
     row = tx.execute(chosen.where(mine)).first()
     if row is None:
-        raise CitebedError(f"there is no return {return_id} in this campaign.")
+        raise CitebedError(f"unknown return {return_id}.")
     return row
 
 
@@ -405,7 +405,7 @@ def settle_problems(store: CampaignStore, *wanted: int | str, who: str = "organi
             known = tx.scalars(chosen.where(returns.c.campaign_id == store.id, column == each))
             if not (found := set(known)):
                 what = "problem" if isinstance(each, int) else "file with problems"
-                raise CitebedError(f"there is no {what} '{each}' in this campaign.")
+                raise CitebedError(f"the campaign has no {what} '{each}'.")
             numbers |= found
         open_ones = problems.c.id.in_(numbers) & problems.c.settled_at.is_(None)
         done = update(problems).where(open_ones).values(settled_at=now(), settled_by=who)

@@ -100,7 +100,7 @@ class ReferenceIndex:
                 yield Marker(*match.span(), cites)
 
     def _round_markers(self, text: str) -> Iterator[Marker]:
-        """Yield numbers of the list in round brackets, except those of equations and steps."""
+        """Yield numbers of the list in round brackets, but not equations and steps."""
         for match in _ROUND.finditer(text):
             cites = numbers(match[1])
             counted = _COUNTED.search(text[max(0, match.start() - 14) : match.start()])

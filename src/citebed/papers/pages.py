@@ -131,7 +131,7 @@ class _Reader:
         return self._box.left, self._box.right
 
     def _split_tight_words(self, text: str, spans: Sequence[_Span]) -> Iterator[Word]:
-        """Yield the words; split those of tight lines where PDFium saw no blank."""
+        """Yield the words; split the words of tight lines where PDFium saw no blank."""
         for line in _group_by_line(spans):
             gaps = [after[0].left - word[0].right for word, after in pairwise(line)]
             size = line[0][0].size
@@ -289,7 +289,7 @@ _FEWEST = 8
 def remove_line_numbers(pages: Iterable[Page]) -> Iterator[Page]:
     """Yield the pages without the numbers in the margin that count every line, or every fifth.
 
-    On a page with few numbers, only numbers that continue those of the page before are removed.
+    On a page with few numbers, only numbers that continue the previous page's are removed.
     """
     last: Word | None = None
     for page in pages:
@@ -312,7 +312,7 @@ def _line_numbers(page: Page) -> list[Word]:
 
 
 def _continued_numbers(page: Page, last: Word | None) -> list[Word]:
-    """Return numbers that continue those of the page before, at the same distance to the edge."""
+    """Return numbers that continue the previous page's, at the same distance to the edge."""
     numbers: list[Word] = []
     for word in sorted(page.words, key=lambda word: word.baseline) if last else ():
         before = numbers[-1] if numbers else last

@@ -76,7 +76,7 @@ def split_body(lines: Sequence[Line], kinds: Sequence[Kind], style: Style) -> Bo
 def _reference_lines(lines: Sequence[Line], kinds: Sequence[Kind]) -> list[Line]:
     """Return the lines of the reference list.
 
-    They have one font size: notes below the list are smaller, and prose beside it may be larger.
+    They have one font size: notes below the list are smaller, and prose next to it may be larger.
     """
     references, in_list = [], False
     for line, kind in zip(lines, kinds, strict=True):
@@ -206,7 +206,7 @@ def _begins_paragraph(line: Line, before: _Previous, style: Style) -> bool:
 
 
 def _hangs(line: Line, last: Line, style: Style) -> bool:
-    """Return True if a line is indented as far as the one before, as inside a list item."""
+    """Return True if a line has the indent of the line before, as inside a list item."""
     return (
         abs(line.left - last.left) < 0.3 * style.size
         and line.left - style.edges(line)[0] > 0.5 * style.size

@@ -20,7 +20,7 @@ _FORMULA = re.compile("[\ufb00-\ufb06\u210e\u00b5\u00a0\U0001d400-\U0001d7ff]+")
 _RAISED = str.maketrans("0123456789-–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁻")
 _FOOTNOTE = re.compile(r"[\d*†‡§¶,;–-]{1,40}")
 _NO_BLANK = 0.16
-"""Font sizes between a word and its sub- or superscript, below which there is no blank."""
+"""In font sizes: a smaller gap before a sub- or superscript is not a blank."""
 _LOOSE = re.compile(r"(?<=[\w)\]”\"’]) +(?=[,.;:)\]](?:\s|$|[,.;:)\]]))")
 _ACCENT = re.compile("([´`¨˜ˆˇ˚¸˙˝¯]) ?([A-Za-zıȷ])")
 _COMBINING = dict(
@@ -97,7 +97,7 @@ def _with_accent(match: re.Match[str]) -> str:
 
 
 def _blank(line: Line, number: int) -> str:
-    """Return the blank after a word, if any; there is none before a sub- or superscript."""
+    """Return the blank after a word, or "", for example before a sub- or superscript."""
     if number + 1 == len(line.words):
         return ""
     word, after = line.words[number], line.words[number + 1]

@@ -182,7 +182,7 @@ def _split_at_point(text: str) -> _Titled:
     """Split at the first full stop that ends the title.
 
     A title may go on after a question or a first sentence. The point of an abbreviation ends it
-    only if there is no other full stop.
+    only if the text has no other full stop.
     """
     if _PLACE.match(text):
         return _Titled("", text)

@@ -176,7 +176,7 @@ def _accept(state: ReviewState, step: Accept, _: int) -> ReviewState:
     for paragraph in state.paragraphs:
         known |= {paragraph.item, *(each.item for each in paragraph.sentences)}
     if step.item not in known:
-        raise StepRefused(f"there is no '{step.item}' to accept.")
+        raise StepRefused(f"the paper has no '{step.item}' to accept.")
     return state
 
 
@@ -199,7 +199,7 @@ def _reference(state: ReviewState, step: ChangeReference, _: int) -> ReviewState
     references = state.annotation.references
     at = next((n for n, each in enumerate(references) if f"r{each.ref_id}" == step.item), None)
     if at is None:
-        raise StepRefused(f"there is no reference '{step.item[1:]}'.")
+        raise StepRefused(f"the paper has no reference '{step.item[1:]}'.")
     changed = _link_reference(references[at], step)
     annotation = replace(
         state.annotation, references=(*references[:at], changed, *references[at + 1 :])
@@ -357,7 +357,7 @@ def _find_paragraph(state: ReviewState, item: str) -> int:
     for at, paragraph in enumerate(state.paragraphs):
         if paragraph.item == item:
             return at
-    raise StepRefused(f"there is no paragraph '{item}'.")
+    raise StepRefused(f"the paper has no paragraph '{item}'.")
 
 
 def _find_sentence(state: ReviewState, item: str) -> tuple[int, int]:
@@ -366,7 +366,7 @@ def _find_sentence(state: ReviewState, item: str) -> tuple[int, int]:
         for place, sentence in enumerate(paragraph.sentences):
             if sentence.item == item:
                 return at, place
-    raise StepRefused(f"there is no sentence '{item}'.")
+    raise StepRefused(f"the paper has no sentence '{item}'.")
 
 
 def _replace_sentence(

@@ -1,1 +1,1 @@
-"""What people look at: tables, plots, self-contained HTML."""
+"""Output for people: tables, plots and self-contained HTML pages."""

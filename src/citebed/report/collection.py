@@ -104,8 +104,8 @@ def collection_tables(
 def table1(statistics: CollectionStatistics) -> Table:
     """Make Table 1 of ACM-CR (Boudin 2021): numbers of contexts, and means per context.
 
-    Means are of tokens, characters (without blanks between sentences) and citations, including
-    repeated ones. Sentences are those that cite.
+    The means count tokens, characters (without blanks between sentences) and citations, including
+    repeated ones. Only citing sentences count.
     """
     rows = []
     for passages in statistics.passages:
@@ -412,14 +412,14 @@ def index_lines(collection: Path, report: IndexReport) -> list[str]:
         lines.append(f"citing text: {count(report.contexts, 'context')}")
     if report.contexts_elsewhere:
         what = count(report.contexts_elsewhere, "context")
-        lines.append(f"{what} of the files cite what is not in the collection")
+        lines.append(f"{what} of the files cite papers outside the collection")
     return lines + _vector_lines(name, report)
 
 
 def _vector_lines(name: str, report: IndexReport) -> list[str]:
     made = ((report.embedded, "the static model"), (report.encoded, "the encoder"))
     by = [f"{number:,} made by {model}" for number, model in made if number]
-    # Those of the static model come with the words.
+    # The vectors of the static model take no extra time.
     seconds = f" in {report.vector_seconds:.1f} s" if report.encoded else ""
     size = f"{report.vector_bytes / 1e6:.1f} MB"
     lines = [f"vectors: {' and '.join(by)}{seconds}, {size}"] if by else []
@@ -431,8 +431,8 @@ def _vector_lines(name: str, report: IndexReport) -> list[str]:
         lines.append(f"weights {how}: words {share:.2f}, vectors {1 - share:.2f}")
     if report.vectors_gone:
         lines.append(
-            "the model of the word vectors of before is not here; those of this citebed took their "
-            "place. For vectors of your own give --static FILE"
+            "the earlier model of the word vectors is missing, so citebed used its own model. To "
+            "use yours, add --static FILE"
         )
     if report.not_encoded:
         what = count(report.not_encoded, "document")

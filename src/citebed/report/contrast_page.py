@@ -61,7 +61,7 @@ def draw_contrast(
     """Draw a contrast into a folder, each figure as SVG and PNG; return the files.
 
     ``systems`` shows the means of all runs. ``RUN`` shows a run's queries under each measure, side
-    by side, for the ``runs`` named or those that `most_informative_runs` chooses. With ``full``,
+    by side, for the named ``runs``, by default `most_informative_runs`. With ``full``,
     all runs are drawn, and each measure also alone, as ``RUN_MEASURE``. With a ``pair`` of runs,
     ``FIRST-SECOND`` plots one against the other per query, under each of the two sets.
     Measures without their own scores per query (GMAP) have no scatter plots. All files appear

@@ -42,7 +42,7 @@ def interval_svg(measure: str, means: Sequence[Mean], baseline: str | None = Non
     """Plot each run as a dot in its interval, with the numbers beside; the baseline's is hollow.
 
     A dotted line at the baseline shows which intervals include it. Runs with overlapping intervals
-    may still differ, since the intervals are those of means, not of paired differences.
+    may still differ: the intervals are for means, not for paired differences.
     """
     return svg(lambda: _interval_figure(measure, means, baseline))
 

@@ -76,7 +76,7 @@ def evaluation_page(study: Study, front: Front) -> str:
         "facts": _facts(study),
         "scores": scores_table(evaluation, study.summaries),
         "averaged": (
-            "Means are over all judged queries; one that a run lacks counts 0."
+            "Means are over all judged queries; a query that a run lacks counts 0."
             if plan.settings.complete
             else "Means are over the queries that are judged and in the run."
         ),
@@ -185,7 +185,7 @@ def titles_around(qrels: Path, collection: Path | None = None) -> Titles:
 
 
 def texts_beside(qrels: Path, queries: Path | None = None) -> dict[str, str]:
-    """Return the texts of queries from a file, by default that of the judgements' collection."""
+    """Return the texts of queries from a file, by default in the judgements' collection."""
     source = queries or queries_beside(qrels)
     return query_texts(source) if source else {}
 

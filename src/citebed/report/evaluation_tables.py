@@ -71,7 +71,7 @@ COUNTS = (
     Column("run", "run", left=True),
     Column("judged", "judged", ",", "queries with judgements"),
     Column("in run", "in_run", ",", "queries in the run"),
-    Column("measured", "measured", ",", "queries that the means are over"),
+    Column("measured", "measured", ",", "queries in the means"),
     Column("missing", "missing", ",", "judged queries that the run lacks"),
     Column("not judged", "unjudged", ",", "queries of the run without judgements"),
     Column(
@@ -182,7 +182,7 @@ COMPARISON = (
     Column("p adjusted", "p_adjusted", p_text),
     Column(
         "can show", "smallest", ".4f",
-        "the smallest difference that so many queries show with 80% power",
+        "the smallest difference that this number of queries shows with 80% power",
     ),
 )  # fmt: skip
 

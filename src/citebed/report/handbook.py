@@ -198,8 +198,8 @@ def _copy_figures(source: Path, folder: Path) -> None:
 
 _HEAD = """# Python, name by name
 
-What `import citebed` offers, from the docstrings.
-[From Python, and in notebooks](docs/python.md) is where to start.
+The public names of `import citebed`, with their docstrings.
+Start with [From Python, and in notebooks](docs/python.md).
 """
 
 

@@ -33,7 +33,7 @@ _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "|*_`<\\"})
 
 
 class Cell(NamedTuple):
-    """A cell: its text, a smaller text beside it, and the number to sort by, if any.
+    """A cell: its text, a smaller text after it, and the number to sort by, if any.
 
     ``mark`` follows the text: a dagger, or a blank in its place. ``line`` is the cell as one line
     of text, if that is not just text, mark and small text in a row.

@@ -59,13 +59,13 @@ def escape_terminal_output() -> Iterator[None]:
 
 
 def exact(stream: TextIO | None = None) -> TextIO:
-    """The stream behind one for people, standard output if none is given: for programs."""
+    """Return the stream behind an escaping stream (default: standard output), for programs."""
     stream = sys.stdout if stream is None else stream
     return stream.exact if isinstance(stream, EscapingStream) else stream
 
 
 def console(*, err: bool = False) -> Console:
-    """A console for tables and progress, which has colours of its own and no other's."""
+    """Return a console for tables and progress that uses citebed's own colours only."""
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
     from rich.text import Text

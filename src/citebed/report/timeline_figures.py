@@ -377,7 +377,7 @@ def areas_picture(
     first, second = (scores.run for scores in runs)
     whose = "all queries" if query is None else query
     values = "; ".join(f"{pair.weight} {pair.sentence()}" for pair in pairs)
-    alt_text = f"{measure} of {first} less that of {second}, {whose}: {values}."
+    alt_text = f"{measure} of {first} minus {measure} of {second}, {whose}: {values}."
     documents, cut = volume(topics, query), slice_bounds(topics, query)
 
     def make() -> Figure:

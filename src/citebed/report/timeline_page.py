@@ -122,7 +122,7 @@ def _tests(extras: Extras) -> dict[str, Any]:
 def _trends(of: Timeline) -> dict[str, Any]:
     """Return sentences on all trends or, if these are too many, on the significant ones.
 
-    There is no table if there are too few slices for a trend.
+    The table is ``None`` if no trend has enough slices.
     """
     significant = [trend for trend in of.trends_found if trend[2].significant(of.alpha)]
     few = len(of.trends_found) <= MOST_SENTENCES

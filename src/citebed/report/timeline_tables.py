@@ -31,7 +31,7 @@ from citebed.timeline.scoring.trends import Stability, Trend, stability
 from citebed.timeline.timelines import Timeline
 from citebed.wording import count
 
-if TYPE_CHECKING:  # who prints no comparison does without them
+if TYPE_CHECKING:  # loaded only for comparisons
     from citebed.timeline.scoring.comparison import StreamComparison
 
 COUNTS = (
@@ -294,7 +294,7 @@ def stability_sentence(measure: str, stable: Stability) -> str:
     """Describe how stable the ranking of systems is across slices."""
     if math.isnan(stable.with_overall):
         return f"{measure}: all systems score the same in every slice"
-    following = f", with that of the next slice at τ = {stable.with_next:.2f}"
+    following = f", with the next slice's at τ = {stable.with_next:.2f}"
     return (
         f"{measure}: the ranking of systems in a slice agrees with the overall one at τ = "
         f"{stable.with_overall:.2f}{'' if math.isnan(stable.with_next) else following} "

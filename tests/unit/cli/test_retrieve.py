@@ -77,7 +77,7 @@ def test_index_with_contexts(run: Run, tmp_path: Path) -> None:
     (tmp_path / "more.jsonl").write_text("\n".join(map(json.dumps, lines)))
     out = run("index", "c", "--citing", "more.jsonl")[1]
     assert "citing text: 3 contexts" in out
-    assert "1 context of the files cite what is not in the collection" in out
+    assert "1 context of the files cite papers outside the collection" in out
     found = rows(run("recommend", "c", "whales", "--fields", "title,citing", "--json")[1])
     assert {row["doc_id"] for row in found} == {"elm", "sea"}
 
@@ -109,7 +109,7 @@ def test_own_word_vectors_that_are_gone_are_told(
     assert "up to date" in run("index", "c")[1]
     shutil.rmtree(tmp_path / "data")
     told = run("index", "c")[1]
-    assert "the model of the word vectors of before is not here" in told
+    assert "the earlier model of the word vectors is missing" in told
     assert "--static FILE" in told
 
 

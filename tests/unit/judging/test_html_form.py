@@ -88,7 +88,7 @@ def judgement(**changes: Any) -> dict[str, Any]:
         ([judgement(value="4")], "has an invalid value"),
         ([judgement(value=3.5)], "has an invalid value"),
         ([judgement(value=float("nan"))], "has an invalid value"),
-        ([judgement(paper=9)], "there is no such number on this form"),
+        ([judgement(paper=9)], "this number is not on the form"),
         ([judgement(paper="2")], "has no valid paper number"),
         ([judgement(question=-1)], "has no valid question number"),
         ([judgement(question=2)], "question 2 has no text"),

@@ -132,7 +132,7 @@ def test_what_is_empty_is_not_answered(marks: str) -> None:
         ("Q1, Q2: [4]", "'Q1, Q2' names several questions"),
         ("Q1 - 4", "'Q1 - 4' names several questions"),
         ("Q3: [4]", "Q3 has grades for [1], but question 3 has no text"),
-        ("Q1: [4]\n[9] Nobody\n   Q1: [2]", "Q1 of [9]: there is no such number on this form"),
+        ("Q1: [4]\n[9] Nobody\n   Q1: [2]", "Q1 of [9]: this number is not on the form"),
         ("Q1: [ ]\n    4", "[1]: '4' belongs to no question"),
         ("Q1: [ ]\n    4 / 2 / -", "[1]: '4 / 2 / -' belongs to no question"),
         ("4 / 2 / -", "[1] has no boxes left, but ends with '4 / 2 / -'"),

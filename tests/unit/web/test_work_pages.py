@@ -126,7 +126,7 @@ def test_an_answer_is_entered_for_an_author_and_the_file_is_settled(
         ({"said-1-99": "2"}, "no such question or paper"),
         ({"said-1-2": "x"}, "give a number"),
         ({"code": "NONE"}, "there is no form"),
-        ({"return": "99"}, "there is no return 99"),
+        ({"return": "99"}, "unknown return 99"),
     ],
 )
 def test_what_does_not_fit_is_not_entered(

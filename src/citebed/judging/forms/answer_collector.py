@@ -133,7 +133,7 @@ class AnswerCollector:
             self.doubt(question, paper, line, what)
             return
         if not 1 <= question <= _MAX_QUESTIONS:
-            self.doubt(question, paper, line, f"{where}: there is no such question")
+            self.doubt(question, paper, line, f"{where}: the form has no such question")
             return
         self._graded.add((question, paper))
         self._rate(question, paper, Rating(grade), line, where)
@@ -146,7 +146,7 @@ class AnswerCollector:
     def _rate(self, query: int, paper: int, rating: Rating, line: int, where: str) -> None:
         key = (query, paper)
         if not self.limits.has(query, paper):
-            self.doubt(*key, line, f"{where}: there is no such number on this form")
+            self.doubt(*key, line, f"{where}: this number is not on the form")
             return
         at, before = self._ratings.setdefault(key, (line, rating))
         if before.value != rating.value:

@@ -377,7 +377,7 @@ def _translated_errors(url: str) -> Iterator[None]:
     """Translate database errors: out of reach, full, damaged or locked too long."""
     try:
         yield
-    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # of `read_schema`
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # `read_schema` raises these
         reason = printable(str(error)[:200])
         if getattr(error, "sqlite_errorname", "").startswith(_TROUBLES):
             message = f"the database {printable(url)} does not respond: {reason}"
