@@ -120,7 +120,7 @@ def to_ir_measures(ours: str | Measure) -> Any:
 
 
 def _alike(measure: Measure) -> Any:
-    """Return ir_measures' measure with the same parameters, as far as possible, or ``None``."""
+    """Return ir_measures' measure with the same parameters if it has them, or ``None``."""
     if measure.NAME == "NumRelRet":
         return ir_measures.NumRet(rel=measure.rel)
     if measure.NAME not in _FROM:

@@ -20,7 +20,7 @@ CORRECTIONS = ("none", "bonferroni", "holm", "bh", "tukey")
 SIGNIFICANT = 0.05
 DEFAULT_MEASURES = ("nDCG@10", "R@10", "AP", "RR")
 CONTRASTED = ("AP", "P@5", "Rprec", "GMAP", "Bpref")
-"""The measures of a contrast by default: those of Ritchie, Robertson & Teufel's Table 5."""
+"""The default measures of a contrast, as in Table 5 of Ritchie, Robertson & Teufel (2007)."""
 POOLED = ("AP", "P@10", "Bpref")
 """The measures of pool bias by default."""
 _MANY_QUERIES = 1000
@@ -81,9 +81,9 @@ class Resampling:
 
     With a ``cluster``, whole clusters of queries are resampled. It is a mapping from queries to
     clusters, a file of lines ``query_id cluster``, or the name of a field of the queries, such as
-    ``paper``; the queries are those of the file ``queries`` or of the judgements' collection. The
-    default number of ``samples`` is 10,000, but 2,000 for intervals over more than 1,000 queries,
-    where more samples change nothing.
+    ``paper``; the queries come from the file ``queries`` or the judgements' collection. The default
+    number of ``samples`` is 10,000, but 2,000 for intervals over more than 1,000 queries, where
+    more samples change nothing.
     """
 
     cluster: Mapping[str, str] | str | Path | None = option(

@@ -98,8 +98,8 @@ def _by_rank(run: _Ranking) -> Floats:
 
 
 NORMALISATIONS: dict[str, tuple[str, Callable[[_Ranking], Floats]]] = {
-    "minmax": ("from 0, the lowest score, to 1, the best; 1 where all are equal", _min_max),
-    "zscore": ("mean 0, population standard deviation 1; 0 where all are equal", _z_score),
+    "minmax": ("from 0, the lowest score, to 1, the best; 1 if all are equal", _min_max),
+    "zscore": ("mean 0, population standard deviation 1; 0 if all are equal", _z_score),
     "sum": ("the lowest score to 0, then divided so that they add up to 1", _sum_to_one),
     "rank": ("1 − (rank − 1) / number of documents", _by_rank),
     "max": ("divided by the size of the best score", _of_best),
@@ -189,7 +189,7 @@ METHODS: dict[str, Method] = {
         by_score=False,
     ),
     "borda": Method(
-        "of c candidates the first gets c points, the next c − 1 …; those a run has not share "
+        "of c candidates the first gets c points, the next c − 1 …; those a run lacks share "
         "what is left (Aslam & Montague 2001)",
         _borda,
         by_score=False,

@@ -1,6 +1,6 @@
 """Timeline: streams cut into slices, scored slice by slice, and filters that run on them.
 
-``citebed.timeline(judgements, runs, slices="7d")`` does all of it: calling this package calls
+``citebed.timeline(judgements, runs, slices="7d")`` does it all: calling this package calls
 `citebed.timeline.timelines.timeline`. ``read_timed_qrels`` and ``parse_slicing`` prepare
 ``topic_slices``, pairs of a topic and a slice, ``score_stream`` scores a run in them,
 ``trend`` says whether it degrades, ``score_official`` is TREC KBA's own scoring.
@@ -46,7 +46,7 @@ __getattr__, __dir__ = names_on_first_use(__name__)
 
 
 class _CallablePackage(ModuleType):
-    """What ``citebed.timeline`` is: the package and, when called, its one function."""
+    """The package ``citebed.timeline``, which can be called like its one function."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         return self.timeline(*arguments, **options)

@@ -53,7 +53,7 @@ class Slices:
         object.__setattr__(self, "bounds", bounds)
         if len(bounds) < 2:
             raise CitebedError(
-                f"slicing by '{self.kind}' needs two boundaries at least; found {len(bounds)}."
+                f"slicing by '{self.kind}' needs at least two boundaries; found {len(bounds)}."
             )
         for before, after in pairwise(bounds.tolist()):
             if after <= before:
@@ -250,7 +250,7 @@ def equal(text: str, over: Range, _: int) -> Slices:
     """
     number = _number("equal", text)
     if number < 1:
-        raise CitebedError(f"equal:{number}: a slice needs one relevant document at least.")
+        raise CitebedError(f"equal:{number}: a slice needs at least one relevant document.")
     times = over.within()
     if number > len(times):
         raise CitebedError(
@@ -294,7 +294,7 @@ def _number(name: str, text: str) -> int:
 def burst(text: str, over: Range, _: int) -> Slices:
     """Cut slices of a coarse length, and of a fine length within bursts, such as ``7d/1d``.
 
-    Bursts are those of the relevant documents of all queries together (`bursting`).
+    Bursts are computed from the relevant documents of all queries together (`bursting`).
     """
     coarse, slash, fine = text.partition("/")
     if text and not slash:
@@ -336,7 +336,7 @@ def read_boundaries(path: str | Path, *, utc: bool = False) -> Slices:
             except CitebedError as error:
                 raise FormatError(path, number, str(error)) from None
     if len(bounds) < 2:
-        few = f"found {count(len(bounds), 'boundary')}; expected two at least, one a line."
+        few = f"found {count(len(bounds), 'boundary')}; expected at least two, one per line."
         raise FormatError(path, None, few)
     for (_, before), (number, after) in pairwise(bounds):
         if after <= before:
@@ -390,11 +390,11 @@ def bursting(times: Ints, start: int, end: int, s: float = RATIO, gamma: float =
     n = len(times)
     rate = n / (end - start)
     gaps = np.diff(times, prepend=start)
-    # How much more the burst state costs than the quiet one, document by document.
+    # The cost of the burst state minus the cost of the quiet state, document by document.
     extra = (-math.log(s) + (s - 1) * rate * gaps).tolist()
     enter = gamma * math.log(n)
-    # With the quiet path's cost as zero, the burst path's is `ahead`; a path may leave a burst
-    # for nothing, so the difference carried on is never below 0 nor above the cost to enter.
+    # `ahead` is the cost of the burst path minus the cost of the quiet path. Leaving a burst is
+    # free, so the difference is kept between 0 and the cost of entering.
     ahead, carried = enter, []
     for cost in extra:
         held = min(max(ahead, 0.0), enter)

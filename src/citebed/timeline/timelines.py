@@ -91,7 +91,7 @@ class Timeline(TableResult):
     ) -> Comparisons[StreamComparison]:
         """Compare the runs with a baseline, or all pairs, by paired tests under each weighting.
 
-        ``test`` and ``correction`` are those of `Design`. ``units`` defaults to the timeline's.
+        ``test`` and ``correction`` are fields of `Design`. ``units`` defaults to the timeline's.
         """
         from citebed.timeline.scoring.comparison import compare_streams
 

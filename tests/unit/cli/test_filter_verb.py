@@ -74,7 +74,7 @@ def test_the_output_has_a_name_of_its_own_and_is_not_replaced(run: Run) -> None:
     assert Path("s.jsonl.names.run").exists()
     code, _, err = run("filter", "s.jsonl", "-t", "t.jsonl")
     assert code == 1
-    assert "'s.jsonl.names.run' is there already; add --overwrite" in err
+    assert "'s.jsonl.names.run' already exists; add --overwrite" in err
     assert run("filter", "s.jsonl", "-t", "t.jsonl", "--overwrite")[0] == 0
 
 
@@ -137,7 +137,7 @@ def test_a_stream_out_of_order_is_told_with_its_line(run: Run) -> None:
     lines(Path("s.jsonl"), [STREAM[2], STREAM[0]])
     code, _, err = run("filter", "s.jsonl", "-t", "t.jsonl")
     assert code == 1
-    assert "s.jsonl:2: 'a' is of 1323432000, earlier than the document before it" in err
+    assert "s.jsonl:2: 'a' has the time 1323432000, earlier than the document before it" in err
 
 
 def test_a_collection_is_a_stream_by_date(run: Run) -> None:

@@ -106,7 +106,7 @@ def test_the_figure_is_drawn(invoke: Invoke) -> None:
         (["--theta", "0,1.5"], "θ=1.5 is not from 0 (ideal) to 1"),
         (["--theta", "-0.5"], "θ=-0.5 is not from 0"),
         (["-D", "10", "-R", "20"], "D=10, R=20: of 10 documents from 1 to 10 can be relevant."),
-        (["-D", "10", "-R", "D/3"], "'D/3' of 10 documents is no whole number."),
+        (["-D", "10", "-R", "D/3"], "'D/3' of 10 documents is not a whole number."),
         (["--rankings", "0"], "found 0 rankings of each kind"),
         (["--rankings", "-5"], "found -5 rankings of each kind"),
         (["-D", "1000100"], "rankings of 1 to 1,000,000 documents"),

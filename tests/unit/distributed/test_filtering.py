@@ -364,6 +364,6 @@ def test_what_analysers_do_can_travel(name: str) -> None:
 
 def test_a_stream_without_a_document(tmp_path: Path, task: FilterTask) -> None:
     (tmp_path / "s.jsonl").write_text("{}\n")
-    with pytest.raises(FormatError, match="its only line is no document"):
+    with pytest.raises(FormatError, match="its only line is not a document"):
         filter_on(engine_here(), task, tmp_path / "out", OPTIONS)
     assert not list(tmp_path.glob("out*"))

@@ -89,7 +89,7 @@ class Agreement(FlatRow):
 def is_by_query(measure: Measure) -> bool:
     """Return True if a measure has its own scores per query.
 
-    Geometric means have not: the scores of GMAP are those of AP, except for their floor.
+    Geometric means lack them: the scores of GMAP equal AP's, except for their floor.
     """
     return measure.SUMMARY == "mean"
 
@@ -285,7 +285,7 @@ class ContrastSummary(FlatRow):
     ``change`` is the mean change of the runs; ``rose`` and ``fell`` count runs. ``queries_rose``
     and ``queries_fell`` are shares of the queries of all runs. ``from_best`` and ``from_0`` count
     queries that fell from the best value, or rose from 0, in any run. ``systems_kendall`` is
-    Kendall's τ of the runs' order, ``queries_kendall`` the median over runs of that of their
+    Kendall's τ of the runs' order, ``queries_kendall`` the median over runs of the τ of their
     queries. The last four fields count significant differences between runs, by outcome.
     """
 

@@ -119,7 +119,7 @@ class Contrast(MultiTableResult):
         return notes
 
     def _otherwise_on_logarithms(self, measure: Measure) -> str:
-        """Say how many shifts of a geometric mean have the other sign on logarithms, if any."""
+        """Count the shifts of a geometric mean that have the other sign on logarithms, if any."""
         turned = 0
         for of in (of for of in self.conclusions if of.measure == str(measure)):
             run, base = self.change(of.run, measure), self.change(of.base, measure)

@@ -1,6 +1,6 @@
 """Pool bias: the score that a run loses without the judgements that it alone contributed.
 
-The top documents of a run in the pool were judged; those of a later run were not. Removing the
+The top documents of a run in the pool were judged, but not those of a later run. Removing the
 judgements that each run (or each team, whose runs are similar) alone contributed shows what a new
 run of the same kind would lose.
 
@@ -44,7 +44,7 @@ from citebed.runs.trec_files import QRELS
 
 @dataclass(frozen=True)
 class ScoreDrop(FlatRow):
-    """A run's score with all judgements, and without those that only its team contributed.
+    """A run's score with all judgements, and without the ones that only its team contributed.
 
     ``unique`` and ``unique_relevant`` count the latter. Ranks (1 is best) are among all runs under
     the same judgements; runs with equal scores share the better rank. ``share`` is the change as a

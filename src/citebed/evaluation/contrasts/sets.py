@@ -45,7 +45,7 @@ class Sets:
     ``only_before`` and ``only_after`` are queries judged in one set only. ``emptied`` queries have
     no relevant document in one set; ``kept_empty`` says whether they are compared anyway. ``alike``
     queries have the same judgements in both sets. ``lost`` counts judgements of the first set that
-    the second lacks, ``changed`` those that are relevant in only one of the sets.
+    the second lacks, ``changed`` judgements that are relevant in only one of the sets.
     """
 
     before: Qrels

@@ -331,8 +331,8 @@ def krippendorffs_alpha(
 
     α = 1 - (n - 1) · Σ o·δ² / Σ n_c·n_k·δ² over values c and k, with o the coincidences (each pair
     of an item with m judgements counts 1/(m - 1)), n_c their totals and n the overall total. δ is 1
-    for different values (nominal), the difference of the values (interval), or that of their mean
-    ranks among all judgements (ordinal). Undefined if all judgements are equal.
+    for different values (nominal), the difference of the values (interval), or the difference of
+    their mean ranks among all judgements (ordinal). Undefined if all judgements are equal.
 
     Krippendorff (2011), Computing Krippendorff's Alpha-Reliability.
     """

@@ -232,10 +232,10 @@ RULES: dict[str, tuple[str, Callable[[_Grades], Answer]]] = {
     "first": ("the grade of the first set that judges it", lambda of: _always(of.first())),
     "max": ("the highest grade", lambda of: _always(of.highest())),
     "min": ("the lowest grade", lambda of: _always(of.lowest())),
-    "mean": ("the mean, rounded, a half upwards", _mean),
-    "majority": ("the grade most sets give; left out where grades tie", _majority),
-    "undisputed": ("left out where two sets disagree", lambda of: (of.first(), of.alike())),
-    "agreed": ("kept only where every set judges it, and all alike", _agreed),
+    "mean": ("the mean, rounded; halves go up", _mean),
+    "majority": ("the grade of most sets; ties are left out", _majority),
+    "undisputed": ("left out if two sets disagree", lambda of: (of.first(), of.alike())),
+    "agreed": ("kept only if all sets give the same grade", _agreed),
 }
 
 
@@ -265,9 +265,9 @@ def merge(
     """Merge judgement sets by a rule; ``maps`` first changes the grades of single sets.
 
     A pair that only one set judges keeps its grade, except under ``agreed``. Grades below 0 mean
-    unjudged: any judgement replaces them without a conflict, and if there is none, the highest of
-    them is kept. Rows are sorted by query and document. The ``label`` of a pair is that of the
-    first set that judges it, or this set's name.
+    unjudged: any judgement replaces them without a conflict; otherwise the highest of them is kept.
+    Rows are sorted by query and document. The ``label`` of a pair comes from the first set that
+    judges it, or is this set's name.
     """
     if rule not in RULES:
         raise UnknownName("rule", rule, RULES)

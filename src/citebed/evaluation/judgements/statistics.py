@@ -37,7 +37,7 @@ class JudgementCounts(NamedTuple):
 class JudgementStatistics:
     """Statistics of a judgement set; ``grades`` counts the judgements of each grade.
 
-    ``documents`` counts the documents in the set, ``collection`` those of the collection, if known.
+    ``documents`` counts documents in the set, ``collection`` documents in the collection, if known.
     ``sources`` has the counts of each source in the second field of the file, if it names any.
     """
 

@@ -259,7 +259,7 @@ def _ties(ranked: Ranked, row: Ints) -> tuple[Ints, Ints]:
 
 
 def match_unordered(judged: SortedQrels, run: Run, query: Ints) -> Rankings:
-    """Match a run with the judgements without ranking all of it.
+    """Match a run with the judgements without ranking the whole run.
 
     ``query`` is the number of each row's query, or -1 without judgements. Query and score are
     packed into 64 bits, without the score's last bits, and only these numbers are sorted. A judged
@@ -324,7 +324,7 @@ def _packed(query: Ints, score: Floats, shift: np.uint64) -> Hashes:
 def _places(
     packed: Hashes, scores: Floats, doc_ids: pl.Series, row: Ints
 ) -> tuple[Ints, Ints, Ints]:
-    """Return each row's rank among all rows, that of the first tied row, and the tie's size."""
+    """Return each row's rank among all rows, the rank of the first tied row, and the tie's size."""
     ordered, key = np.sort(packed), packed[row]
     sorter = np.argsort(key)  # sorted keys can be looked up several times as fast
     first, after = np.empty((2, len(row)), np.int64)

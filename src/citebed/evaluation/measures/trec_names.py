@@ -217,7 +217,7 @@ NICKNAMES = {
 """Names of several measures."""
 
 _BY_NAME = {each.name: each for each in TREC_MEASURES}
-# Names in any case, except those of a different citebed measure: RBP is not trec_eval's rbp.
+# Names in any case, except names of a different citebed measure: RBP is not trec_eval's rbp.
 _OURS = {name.lower() for name in MEASURES}
 _IN_ANY_CASE = {each.name.lower(): each for each in TREC_MEASURES if each.name not in _OURS}
 _FORM = re.compile(r"(?P<name>\w+?)[_.](?P<cutoff>[0-9]{1,18}(?:\.[0-9]{1,18})?)")
@@ -281,7 +281,7 @@ def trec_name(measure: Measure, switches: Mapping[str, Any] | None = None) -> st
 def sort_like_trec_eval(
     measures: Iterable[Measure], switches: Mapping[str, Any] | None = None
 ) -> list[Measure]:
-    """Sort measures in trec_eval's order; those that it does not have come last, as given."""
+    """Sort measures in trec_eval's order; other measures come last, as given."""
     return sorted(measures, key=lambda measure: _line(measure, switches)[:2])
 
 

@@ -312,7 +312,7 @@ def _by_tukey(
     design: Design,
     resampling: Resampling,
 ) -> list[Comparison]:
-    """Replace the p-values by those of Tukey's test; the runs must have the same queries."""
+    """Replace the p-values by Tukey's test; the runs must have the same queries."""
     measure = runs[0].measures[at]
     matrix = np.stack([measure.scaled(run.values[at]) for run in runs], axis=1)
     labels = resampling.labels(runs[0].query_ids.to_list())

@@ -70,7 +70,7 @@ class Coverage:
         return [{**own, **vars(measure)} for measure in self.measures]
 
     def notes(self) -> list[str]:
-        """Return notes on missing queries, unjudged queries and ties; empty if there are none."""
+        """Return notes on missing queries, unjudged queries and ties, if any."""
         notes = []
         if self.missing:
             done = "counted as 0" if self.measured == self.judged else "left out of the means"

@@ -38,8 +38,8 @@ _SUMMARY = {name: pl.Float64 if name in ("value", "low", "high") else pl.String
 class Evaluation(TableResult):
     """Runs scored under the same judgements and measures.
 
-    ``source`` is the file of the judgements; their queries may be beside it. ``read_as`` has notes
-    on how files in other formats than TREC's were read.
+    ``source`` is the file of the judgements; their queries may be near it. ``read_as`` has notes on
+    how files in other formats than TREC's were read.
     """
 
     qrels: str
@@ -111,7 +111,7 @@ class Evaluation(TableResult):
     ) -> Comparisons[Comparison]:
         """Compare the runs with a baseline, or all pairs; ``.table`` has the figures.
 
-        ``test``, ``correction`` and ``alpha`` are those of `Design`, ``cluster`` as in `summary`.
+        ``test``, ``correction`` and ``alpha`` are fields of `Design`, ``cluster`` as in `summary`.
         """
         from citebed.evaluation.scoring.comparison import compare
 

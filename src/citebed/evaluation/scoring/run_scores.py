@@ -237,7 +237,7 @@ def crossed_mean_interval(
 
 @dataclass(frozen=True)
 class Summary:
-    """A measure's summary over queries with the limits of its interval (nan if there is none)."""
+    """A measure's summary over queries with the limits of its interval (nan if unknown)."""
 
     measure: Measure
     value: float

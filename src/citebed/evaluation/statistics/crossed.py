@@ -1,9 +1,9 @@
 """Statistics of means over cells of two crossed kinds of random units: queries and slices.
 
 A cell is a pair of query and slice. Cells of the same query are correlated, and so are cells of the
-same slice. The variance of their weighted mean is that of two-way clusters: over rows, plus over
-columns, minus over cells, which both include (Cameron, Gelbach & Miller (2011), Robust Inference
-With Multiway Clustering).
+same slice. The variance of their weighted mean is the variance of two-way clusters: over rows, plus
+over columns, minus over cells, which both include (Cameron, Gelbach & Miller (2011), Robust
+Inference With Multiway Clustering).
 
 Rows and columns are resampled independently: Owen (2007), The Pigeonhole Bootstrap. By itself this
 is too wide, because it counts the variance within cells three times. The standard error of a
@@ -52,7 +52,7 @@ class Crossed(NamedTuple):
     """Tables with one row per unit of one kind and one column per unit of the other.
 
     ``weights`` are the cells' weights in the mean; ``rests`` are the deviations from the mean times
-    the weights. Both are 0 where there is no cell.
+    the weights. Both are 0 for missing cells.
     """
 
     mean: float

@@ -36,7 +36,7 @@ class Effect(NamedTuple):
 class Clustering(NamedTuple):
     """The influence of clusters on a mean.
 
-    ``correlation`` is that of two queries of one cluster (1 means that a cluster is worth a single
+    ``correlation`` is between two queries of one cluster (1 means that a cluster is worth a single
     query; nan if it cannot be estimated). It multiplies the variance by ``design_effect``.
     """
 

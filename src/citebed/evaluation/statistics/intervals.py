@@ -97,7 +97,7 @@ def _bca(column: _Column, tail: float) -> Interval:
     Efron (1987), Better Bootstrap Confidence Intervals.
     """
     shifts = column.shifts
-    # A resample whose mean equals that of the values, up to rounding, counts as half below it.
+    # A resample with the same mean as the values, up to rounding, counts as half below it.
     rounding = 1e-9 * float(np.abs(shifts).max())
     below = (np.mean(shifts < -rounding) + np.mean(shifts <= rounding)) / 2
     edge = 0.5 / len(shifts)
@@ -170,7 +170,7 @@ def mean_interval(  # noqa: PLR0913 - each is one that a notebook user looks for
     return interval
 
 
-def mean_intervals(  # noqa: PLR0913 - likewise
+def mean_intervals(  # noqa: PLR0913 - as above
     matrix: ArrayLike,
     *,
     clusters: Labels | None = None,
@@ -232,10 +232,10 @@ def bounded_interval(
     """Compute an interval for the mean of bounded values, for any distribution.
 
     The lower limit is a quantile of weighted means of the values and the lower bound, with weights
-    drawn uniformly from all that sum to 1; the upper limit likewise. The bound represents values
-    that are not in the sample. For 0/1 scores this is the interval of Clopper and Pearson, and for
-    n equal values c the limit is c - (c - lowest)·(1 - tail^(1/n)); both are computed exactly. With
-    clusters of unequal size the bound counts as a cluster of average size.
+    drawn uniformly from all that sum to 1; the upper limit is analogous. The bound represents
+    values that are not in the sample. For 0/1 scores this is the interval of Clopper and Pearson,
+    and for n equal values c the limit is c - (c - lowest)·(1 - tail^(1/n)); both are computed
+    exactly. With clusters of unequal size the bound counts as a cluster of average size.
 
     Gaffke (2005), Three test statistics for a nonparametric one-sided hypothesis on the mean of a
     nonnegative variable; Learned-Miller & Thomas (2019), A New Confidence Interval for the Mean

@@ -30,7 +30,7 @@ class TestResult(NamedTuple):
     """The outcome of a two-sided test of no difference.
 
     ``statistic`` is the test's own. ``n`` counts queries and ``n_clusters`` their clusters (without
-    clusters, the queries). ``note`` says how the p-value was computed, or why there is none.
+    clusters, the queries). ``note`` says how the p-value was computed, or why it is missing.
     """
 
     name: str

@@ -88,7 +88,7 @@ def load(path: Path, identity: Identity) -> tuple[Progress, State]:
 
 
 def _check_identity(path: Path, then: Identity, now: Identity) -> None:
-    """Raise an error if the settings differ from those of the checkpoint."""
+    """Raise an error if the settings differ from the checkpoint's."""
     now = json.loads(json.dumps(now))
     differ = [name for name in {**now, **then} if then.get(name) != now.get(name)]
     # Settings that only one side has follow from others: the model "names" has no analyser.

@@ -1,8 +1,8 @@
 """Surface names: a document is relevant if it mentions the topic by an unambiguous name.
 
-After CWI's runs at TREC KBA 2012 (``google_dic``), which took the probability that a name means
-an entity from a dictionary: here the topics file is the dictionary, and gives a weight with a
-name where it is known.
+After CWI's runs at TREC KBA 2012 (``google_dic``), which took the probability that a name means an
+entity from a dictionary: here the topics file is the dictionary, and gives the weight of a name if
+it is known.
 """
 
 from __future__ import annotations

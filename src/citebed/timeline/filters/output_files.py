@@ -82,7 +82,7 @@ class OutputFiles:
         for path in filter(None, (self.output, self.skipped)):
             if path.exists() and not overwrite:
                 raise CitebedError(
-                    f"'{printable(path)}' is there already; add --overwrite to replace it"
+                    f"'{printable(path)}' already exists; add --overwrite to replace it"
                 )
 
     @contextmanager

@@ -48,14 +48,14 @@ class RelevanceModel(Filter):
 
     The topic's model is P(w|q) = text · P(w | its names and text) + (1 - text) · mean of P(w|d)
     over its training documents so far, cut to the ``terms`` likeliest terms. The background
-    P(w|C) is of the documents so far and the topics' own texts, with half a count for each term.
+    P(w|C) counts the documents so far and the topics' own texts, plus a half for each term.
     A document's model is smoothed with ``mu``. The score is the log-likelihood ratio
 
         s = Σ_w P(w|q) · ln((tf + mu · P(w|C)) / ((|d| + mu) · P(w|C)))
 
-    and the confidence 1000 · s / s*, where s* is the score of a document as long as this one in
-    which each term stands as often as the topic's model says, tf = |d| · P(w|q). Documents with
-    s ≤ ``least`` · s* are not returned.
+    and the confidence 1000 · s / s*, where s* is the score of a document of the same length whose
+    terms have exactly the frequencies of the topic's model, tf = |d| · P(w|q). Documents with s ≤
+    ``least`` · s* are not returned.
     """
 
     name: ClassVar[str] = "relevance_model"

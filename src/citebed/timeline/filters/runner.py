@@ -134,7 +134,7 @@ def no_documents(name: str, progress: Progress) -> FormatError:
         expected = "expected JSON Lines with doc_id, time, and title, abstract or text"
         return FormatError(name, None, f"it is empty; {expected}")
     lines = count(progress.skipped, "line")
-    none = "its only line is no" if progress.skipped == 1 else f"none of its {lines} is a"
+    none = "its only line is not a" if progress.skipped == 1 else f"none of its {lines} is a"
     shown = [f"{name}:{problem.line}: {problem.what}" for problem in progress.problems[:SHOWN]]
     more = progress.skipped - len(shown)
     shown += [f"and {more:,} more"] if more else []
@@ -223,7 +223,7 @@ class _Run:
         """Raise an error if the part read so far has changed; a stream may grow."""
         checksums = checksum(self.task.source, progress.offset)
         if checksums != progress.crc:
-            what = "are not all there" if checksums is None else "differ"
+            what = "are incomplete" if checksums is None else "differ"
             raise CitebedError(
                 f"{self.task.source.name} has changed since the checkpoint "
                 f"{printable(self.files.checkpoint)} was made: its first {progress.offset:,} bytes "

@@ -58,8 +58,8 @@ def check_order(decoded: Decoded, last: int | None, name: str) -> None:
     raise FormatError(
         name,
         row["line"],
-        f"'{row['doc_id']}' is of {row['time']}, earlier than the document before it "
-        f"({before[early[0]]}). A stream must be in the order of time: sort it, for instance with "
+        f"'{row['doc_id']}' has the time {row['time']}, earlier than the document before it "
+        f"({before[early[0]]}). A stream must be in order of time: sort it, for instance with "
         "jq -s -c 'sort_by(.time)[]'",
     )
 

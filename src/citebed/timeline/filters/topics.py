@@ -1,9 +1,9 @@
 """Topics of a filter, from a file of JSON Lines, and the interface that filters implement.
 
 A line is ``{"query_id": "Aharon_Barak", "name": "Aharon Barak", "aliases": ["Justice Barak"],
-"text": "President of the Supreme Court …", "training": ["1320223380-9367…"]}``; only
-``query_id`` must be there. A name may be an object with a weight, the share of its uses in which
-it means this topic: ``{"name": "Barak", "weight": 0.1}``.
+"text": "President of the Supreme Court …", "training": ["1320223380-9367…"]}``; only ``query_id``
+is required. A name may be an object with a weight, the share of its uses in which it means this
+topic: ``{"name": "Barak", "weight": 0.1}``.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def read_topics(path: str | Path) -> list[Topic]:
         except (ValueError, TypeError, RecursionError) as error:
             raise FormatError(path, number, f"no topic: {str(error)[:_WIDTH]}") from None
         if topic.query_id in topics:
-            raise FormatError(path, number, f"the query_id '{topic.query_id}' is there twice")
+            raise FormatError(path, number, f"the query_id '{topic.query_id}' occurs twice")
         topics[topic.query_id] = topic
     if not topics:
         raise FormatError(path, None, "no topic in it; expected JSON Lines with 'query_id'")
@@ -83,7 +83,7 @@ def _topic(fields: Any) -> Topic:
         raise TypeError("expected a JSON object with 'query_id'")
     unknown = sorted(set(fields) - set(_FIELDS))
     if unknown:
-        raise ValueError(f"the field '{unknown[0]}' is none of {', '.join(_FIELDS)}")
+        raise ValueError(f"unknown field '{unknown[0]}'; expected {', '.join(_FIELDS)}")
     query_id = fields.get("query_id")
     if not isinstance(query_id, str) or query_id.replace("\0", " ").split() != [query_id]:
         raise ValueError(f"the query_id {query_id!r} is not one word, which a filter run needs")
@@ -318,7 +318,7 @@ def no_words(_: str) -> Sequence[str]:
 
 @dataclass(frozen=True)
 class FilterContext:
-    """What a filter gets besides its topics.
+    """Everything that a filter gets besides its topics.
 
     ``words`` splits a text into words and ``term`` maps a word to its index term or ``None``, as
     an analyser does (`citebed.retrieval.analysis`). ``labels`` maps a stream id to the topics that

@@ -125,7 +125,7 @@ def _studied(text: str | Measure) -> StudyMeasure:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyOptions:
-    """Options of a simulation; the defaults are those of the paper, which names no levels."""
+    """Options of a simulation; the defaults are the paper's, except that it names no levels."""
 
     settings: tuple[Setting, ...] = field(default_factory=lambda: tuple(settings_of()))
     levels: tuple[float, ...] = LEVELS
@@ -222,7 +222,7 @@ def _draws(setting: Setting, options: StudyOptions) -> Iterator[Floats]:
     for block, start in enumerate(range(0, options.rankings, size)):
         rng = np.random.default_rng([options.seed, setting.D, setting.R, block])
         wanted = min(size, options.rankings - start)
-        # A row a ranking, so that a block cut short begins as the whole one does.
+        # One row per ranking, so that a shortened block begins like the full one.
         yield np.moveaxis(rng.random((wanted, 2, setting.D)), 1, 0)
 
 
@@ -248,16 +248,15 @@ def _block_scores(
 class Robustness(FlatRow):
     """A measure's means over all settings and levels in a few numbers.
 
-    At one level a measure's *move* is the difference between its highest and lowest mean over
-    the settings. ``largest_move`` is the largest over the levels, at the level ``theta``;
-    ``mean_move`` the mean over them. ``move_with_D`` is the largest move among settings with
-    the same R as written (D/10, say), ``move_with_R`` among those with the same D; nan where
-    there is but one. ``fall`` is how far the mean over settings goes from the lowest level to
-    the highest (nan where they are the same), ``share`` the mean move as a part of it: unlike
-    the moves themselves it is the same for a measure rescaled. ``correlation`` is Pearson's with
-    θ over all settings and levels together, ``distance`` the mean distance from 1 − θ, and
-    ``rescaled_distance`` that of the measure rescaled to [-1, 1]; nan where it has no bounds, or
-    is rescaled already.
+    A measure's *move* at one level is the difference between its highest and lowest mean over the
+    settings. ``largest_move`` is the largest over the levels, at the level ``theta``; ``mean_move``
+    is the mean over them. ``move_with_D`` is the largest move among settings with the same R as
+    written (D/10, say), ``move_with_R`` among settings with the same D; nan if there is only one.
+    ``fall`` is the fall of the mean over settings from the lowest level to the highest (nan if
+    these are the same). ``share`` is the mean move divided by the fall; unlike the moves, it does
+    not change if a measure is rescaled. ``correlation`` is Pearson's with θ over all settings and
+    levels together, ``distance`` the mean distance from 1 − θ. ``rescaled_distance`` is the
+    distance of the measure rescaled to [-1, 1]; nan without bounds, or if it is rescaled already.
     """
 
     measure: str
@@ -274,12 +273,12 @@ class Robustness(FlatRow):
 
     @property
     def follows(self) -> bool:
-        """Whether it stands for the disorder itself, in all sizes: the paper's question."""
+        """Whether the measure equals the disorder itself, in all sizes: the paper's question."""
         return self.distance <= NEAR
 
     @property
     def verdict(self) -> Verdict:
-        """How far the size of a slice moves it, by the ``share``: our question."""
+        """How much the size of a slice moves the measure, by the ``share``: our question."""
         if math.isnan(self.fall):
             return "one level"
         if math.isnan(self.share):
@@ -289,7 +288,7 @@ class Robustness(FlatRow):
         return "moves somewhat" if self.share <= MUCH else "moves much"
 
     def row(self) -> dict[str, Any]:
-        """As a flat row; what is not known is empty."""
+        """Return a flat row; unknown values are empty."""
         return {**super().row(), "verdict": self.verdict, "follows": self.follows}
 
 
@@ -357,8 +356,8 @@ class Setting:
     def __post_init__(self) -> None:
         if not 1 <= self.D <= MOST:
             raise CitebedError(
-                f"D={self.D}: rankings of 1 to {MOST:,} documents can be studied. A slice with "
-                "more is alike but for its length: take a tenth of both D and R."
+                f"D={self.D}: rankings of 1 to {MOST:,} documents can be studied. Larger "
+                "slices behave in the same way: divide both D and R by 10."
             )
         if not 1 <= self.R <= self.D:
             raise CitebedError(
@@ -428,8 +427,8 @@ def _relevant(text: str, length: int) -> int:
     parts = int(text[2:] or 1)
     if length % parts:
         raise CitebedError(
-            f"'{text}' of {length} documents is no whole number. Take numbers of documents that "
-            f"{parts} divides, or give R as a number."
+            f"'{text}' of {length} documents is not a whole number. Take multiples of {parts} as "
+            "numbers of documents, or give R as a number."
         )
     return length // parts
 

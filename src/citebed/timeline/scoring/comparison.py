@@ -1,6 +1,6 @@
 """Compare systems over a stream: paired tests, and means by kind of query.
 
-Kinds are those of Jones & Diaz, by the times of a query's relevant documents: *atemporal* queries
+The kinds follow Jones & Diaz: by the times of a query's relevant documents, *atemporal* queries
 have no episode, *unambiguous* queries one, *ambiguous* queries several. An episode is a burst of
 relevant documents by Kleinberg's automaton (`bursting`), one of their features. Queries with fewer
 than five relevant documents are not classified (*few*).

@@ -2,9 +2,11 @@
 
 A document is accepted if its confidence is greater than the cut-off. P = TP/(TP+FP), R =
 TP/(TP+FN), F1 their harmonic mean, and scaled utility SU = (max(NU, -0.5) + 0.5)/1.5 with NU =
-(2·TP - FP)/(2·(TP+FN)). What divides by nothing is 0, but for NU of an entity without positives:
-it is 0 if nothing was accepted and -0.5 else. Frank et al., Building an entity-centric stream
-filtering test collection for TREC 2012; Robertson & Soboroff, The TREC 2002 filtering track report.
+(2·TP - FP)/(2·(TP+FN)). A quotient with divisor 0 is 0, except for NU of an entity without
+positives: it is 0 if nothing was accepted, else -0.5.
+
+Frank et al., Building an entity-centric stream filtering test collection for TREC 2012; Robertson &
+Soboroff, The TREC 2002 filtering track report.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ from citebed.timeline.streams.timed_qrels import (
 from citebed.wording import count
 
 LEVELS = {"central": 2, "central+relevant": 1, "vital": 2, "vital+useful": 1}
-"""The lowest grade of a positive; the first two names are of KBA 2012, the others since 2013."""
+"""The lowest grade of a positive; the first two names are KBA 2012's, the others later."""
 
 ENTITIES = {"all": False, "with positives": True}
 EVERYONE = "all, each with positives"
@@ -93,7 +95,7 @@ def precision(counts: Confusion) -> Floats:
 
 
 def recall(counts: Confusion) -> Floats:
-    """Return TP / (TP + FN), or 0 if there are no positives."""
+    """Return TP / (TP + FN), or 0 without positives."""
     return _over(counts.tp, counts.tp + counts.fn)
 
 

@@ -1,4 +1,4 @@
-"""Measures of a slice: those of `citebed.evaluation` that have a mean."""
+"""Measures of a slice: all of `citebed.evaluation` that have a mean."""
 
 from __future__ import annotations
 

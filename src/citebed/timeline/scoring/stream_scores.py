@@ -183,7 +183,7 @@ def score_stream(
 ) -> StreamScores:
     """Score one run.
 
-    ``times`` are those of the judgements. Set-based measures use the documents with a score above
+    ``times`` belong to the judgements. Set-based measures use the documents with a score above
     ``threshold``, by default all. ``graded`` says whether grades count (`uses_grades`).
     """
     above = threshold if any(isinstance(each, SET_BASED) for each in measures) else None

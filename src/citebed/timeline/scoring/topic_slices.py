@@ -96,7 +96,7 @@ class TopicSlices:
 
 
 def topic_slices(qrels: TimedQrels, slices: Slices) -> TopicSlices:
-    """Return the pairs with relevant documents; raise an error if there are none."""
+    """Return the pairs with relevant documents; raise an error without any."""
     n, at = len(slices), slices.slice_index(qrels.times)
     code = qrels.query * n + at
     measured, counts = np.unique(code[(qrels.relevance > 0) & (at >= 0)], return_counts=True)

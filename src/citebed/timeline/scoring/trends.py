@@ -96,10 +96,10 @@ def serial_correction(x: Floats, y: Floats) -> float:
     """Return the factor (at least 1) by which autocorrelation increases the variance of S.
 
     1 + 2/(n(n-1)(n-2)) · Σ_k (n-k)(n-k-1)(n-k-2)·ρ(k), ρ(k) the autocorrelation at lag k of the
-    ranks of the values less their trend, over the first lags at which it is significantly
-    positive (above 1.96/√n). Bursts of several slices make neighbours similar, and the uncorrected
-    test then finds trends where there are none. Hamed & Rao (1998), A modified Mann-Kendall trend
-    test for autocorrelated data.
+    ranks of the values less their trend, over the first lags at which it is significantly positive
+    (above 1.96/√n). Bursts of several slices make neighbours similar, and the uncorrected test then
+    finds false trends. Hamed & Rao (1998), A modified Mann-Kendall trend test for autocorrelated
+    data.
     """
     n = len(y)
     if n < 5:
@@ -254,7 +254,7 @@ class Stability(NamedTuple):
     """The stability of the ranking of systems across slices, by Kendall's τ; nan without rankings.
 
     ``with_overall`` is the mean τ of each slice's ranking with the overall ranking, ``with_next``
-    with that of the next slice. ``slices`` is the number of slices with a ranking.
+    with the next slice's. ``slices`` is the number of slices with a ranking.
     """
 
     with_overall: float

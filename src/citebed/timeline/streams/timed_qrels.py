@@ -143,7 +143,7 @@ def timeless_qrels(
 
 
 def with_times(table: pl.DataFrame, times: pl.DataFrame | None) -> pl.DataFrame:
-    """Add a column ``time`` from ``times``, the table or the ids; null if there is none."""
+    """Add a column ``time`` from ``times``, the table or the ids; null if unknown."""
     if times is not None:
         return joined_times(table.lazy(), times).collect()
     if "time" in table.columns:
@@ -179,7 +179,7 @@ def judged_table(judgements: Any) -> tuple[pl.DataFrame, str]:
 
 
 class Skipped(NamedTuple):
-    """Counts of a run's lines, and of those that cannot be scored.
+    """Counts of a run's lines, and of lines that cannot be scored.
 
     ``unjudged`` lines are for topics without judgements (named in ``queries``); ``untimed`` lines
     have no time.
@@ -266,7 +266,7 @@ def read_times(path: str | Path, *, utc: bool = False) -> pl.DataFrame:
     first = next((line for _, line in _text_lines(path) if line), "")
     pairs = list(_of_stream(path, utc) if first.startswith("{") else _lines(path, utc))
     if not pairs:
-        raise FormatError(path, None, "there is nothing in it; expected lines of 'doc_id time'.")
+        raise FormatError(path, None, "found no document times; expected lines of 'doc_id time'.")
     return times_table(pairs, printable(path))
 
 

@@ -128,7 +128,7 @@ def test_an_output_that_is_a_link_leads_to_where_it_is_written(
 ) -> None:
     run_filter(task, tmp_path / f"whole-{name}", OPTIONS)
     (tmp_path / name).symlink_to(victim)
-    with pytest.raises(CitebedError, match="victim' is there already"):
+    with pytest.raises(CitebedError, match="victim' already exists"):
         run_filter(task, tmp_path / name, OPTIONS)
     report = run_filter(task, tmp_path / name, replace(OPTIONS, overwrite=True))
     assert report.output == tmp_path / name

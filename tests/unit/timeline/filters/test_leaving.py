@@ -165,7 +165,7 @@ def test_a_list_without_a_line_is_an_empty_file(tmp_path: Path, task: FilterTask
 def test_a_list_that_is_there_is_not_replaced(tmp_path: Path, task: FilterTask) -> None:
     (tmp_path / "list").write_text("mine")
     options = replace(OPTIONS, skipped=tmp_path / "list")
-    with pytest.raises(CitebedError, match="list' is there already; add --overwrite"):
+    with pytest.raises(CitebedError, match="list' already exists; add --overwrite"):
         run_filter(task, tmp_path / "out", options)
     assert (tmp_path / "list").read_text() == "mine"
     assert names(tmp_path) == ["list", "s"]

@@ -223,7 +223,7 @@ def test_another_stream_than_that_of_the_checkpoint(
     lines = (tmp_path / "s").read_text()
     changed = lines.replace("Nothing", "Nothinh", 1) if change == "first" else lines[:600]
     (tmp_path / "s").write_text(changed)
-    how = "differ" if change == "first" else "are not all there"
+    how = "differ" if change == "first" else "are incomplete"
     with pytest.raises(CitebedError, match=rf"s has changed .* bytes {how}\. Add --restart"):
         run_filter(stopped, tmp_path / "out", OPTIONS)
     if change == "first":

@@ -207,7 +207,7 @@ def test_a_stream_without_a_line_is_an_error_and_leaves_nothing(tmp_path: Path) 
 def test_a_stream_of_skipped_lines_is_an_error_with_the_reasons(tmp_path: Path) -> None:
     options = FilterOptions(every=0, block=3, skipped=tmp_path / "list", overwrite=True)
     (tmp_path / "s").write_text("no\n")
-    with pytest.raises(FormatError, match=r"s: its only line is no document, so no run is written"):
+    with pytest.raises(FormatError, match="s: its only line is not a document, so no run is"):
         run_filter(task(tmp_path / "s"), tmp_path / "out", options)
     (tmp_path / "s").write_text("no\n" * 7)
     with pytest.raises(FormatError) as caught:

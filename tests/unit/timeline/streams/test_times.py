@@ -88,8 +88,8 @@ def test_a_file_of_times_in_mixed_zones(tmp_path: Path) -> None:
         ("a b c d\n", "found 4 fields"),
         ("a 1317945600\ncaf\xe9 5\n", ":2: byte 0xe9 is not UTF-8"),
         ("a 1317945600\rb 1317945600\r", ":1: found 4 fields"),
-        ("", "nothing in it"),
-        ('{"doc_id": "a", "text": "no time"}', "nothing in it"),
+        ("", "no document times"),
+        ('{"doc_id": "a", "text": "no time"}', "no document times"),
     ],
 )
 def test_bad_files_of_times(tmp_path: Path, text: str, message: str) -> None:
