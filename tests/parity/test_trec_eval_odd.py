@@ -140,7 +140,7 @@ DOCUMENTED = {
     "`-D`": "options: (.* )?-D",
     "`-h`": "options: (-h|--help|-hv)",
     "`-v` or `-h` with other options": "options: (-v -z|-m nosuch -v|-hv)",
-    "a number that is none": r"grade: (1\.0|1e0|x|0x1)|score: (abc|1\.5\.2|1,5|1_0|1d3|٣)"
+    "an invalid number": r"grade: (1\.0|1e0|x|0x1)|score: (abc|1\.5\.2|1,5|1_0|1d3|٣)"
     r"|options: (-[lMN] (x|1x|1\.5|0x1|-)|-m (set_F|P|map_cut|ndcg_cut|Rprec_mult|iprec_at_recall"
     r"|11pt_avg|utility|(-q -m )?relstring)\.)|options: -q -m relstring.3x"
     r"|options: -m ndcg\.(1=x|x=)|options: -m rbp.p=0.5,1=x",
