@@ -166,7 +166,7 @@ def test_on_a_phone_answers_are_in_reach_and_comments_have_room(served: Served) 
         assert 0 < low <= browser.run("return innerHeight"), wanted
     served.press("e")
     served.press("not judged yet", Keys.ESCAPE)
-    served.until(lambda: "kept" in browser.one(".paper.current .status").text, "not kept")
+    served.until(lambda: "stored" in browser.one(".paper.current .status").text, "not stored")
     room = "return document.querySelector('.paper.current .comment textarea').offsetWidth"
     assert browser.run(room) > 250
 

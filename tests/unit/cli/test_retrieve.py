@@ -105,7 +105,7 @@ def test_own_word_vectors_that_are_gone_are_told(
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     write_small(tmp_path / "mine.npz")
-    assert "is not here" not in run("index", "c", "--static", "mine.npz")[1]
+    assert "word vectors is missing" not in run("index", "c", "--static", "mine.npz")[1]
     assert "up to date" in run("index", "c")[1]
     shutil.rmtree(tmp_path / "data")
     told = run("index", "c")[1]

@@ -255,7 +255,7 @@ def test_verdicts_as_people_mark_them(marks: str, said: Rating) -> None:
         ("relevant [ ]\ncomment: fine", "has a comment but no mark: 'fine'"),
         ("comment: fine", "has a comment but no mark: 'fine'"),
         ("relevant [x]\n[1.1] again\n not relevant [x]", "[1.1] is 0 here, but 1 at 8"),
-        ("relevant [ ]\n[1.9] unknown\n relevant [x]", "there is no such number"),
+        ("relevant [ ]\n[1.9] unknown\n relevant [x]", "this number is not on the form"),
     ],
 )
 def test_a_verdict_in_doubt_is_told(marks: str, says: str) -> None:

@@ -53,7 +53,7 @@ def test_the_dashboard_tells_how_far_everybody_is(desk: Desk, judge: Judge) -> N
     assert "Phase two 3 0 0 0 1 0 4" in seen
     assert "1 of 12" in seen
     assert "21 current judgements" in seen
-    assert "No document was judged by two people" in seen
+    assert "No two people have judged the same document" in seen
 
 
 def test_links_are_revoked_and_renewed(desk: Desk, judge: Judge) -> None:
