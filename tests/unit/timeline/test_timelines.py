@@ -155,6 +155,6 @@ def test_silence_is_not_an_order_at_random() -> None:
     found = timeline({"q": {f"{at}-a": 1, f"{at}-b": 1}}, runs, measures=measures)
     assert found.table["value"].to_list() == [0, -1, -1, 0, -1, 0]
     assert found.run_notes()[-2:] == [
-        "RescaledAUC is −1 where a run returned nothing",
-        "RescaledAUC(empty=0.0) is 0 where a run returned nothing",
+        "RescaledAUC is −1 if a run returned nothing",
+        "RescaledAUC(empty=0.0) is 0 if a run returned nothing",
     ]

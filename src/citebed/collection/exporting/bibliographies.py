@@ -161,7 +161,7 @@ def _under_key(entry: str, document: Document, key: str) -> str:
 
 
 def _read(entry: str, key: str) -> Document | None:
-    """The document of a text that is one entry with this key and nothing else."""
+    """Return the document of a text that is one entry with this key and nothing else."""
     lone = parse_single_entry(entry)
     if lone is None or lone.text != entry or lone.key != key:
         return None

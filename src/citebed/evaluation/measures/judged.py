@@ -1,4 +1,4 @@
-"""How much of a ranking is judged, and a measure that passes over what is not."""
+"""The judged share of a ranking, and a measure that ignores unjudged documents."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def as_values(values: ArrayLike) -> Floats:
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1:
         raise CitebedError(
-            f"found an array of {array.ndim} dimensions where one value per query is expected"
+            f"found an array of {array.ndim} dimensions; expected one value per query"
         )
     return _finite(array)
 
@@ -39,8 +39,8 @@ def as_matrix(matrix: ArrayLike) -> Floats:
     array = np.asarray(matrix, dtype=np.float64)
     if array.ndim != 2:
         raise CitebedError(
-            f"found an array of {array.ndim} dimensions where a table is expected: "
-            "one row per query, one column per system or measure"
+            f"found an array of {array.ndim} dimensions; expected a table with one row per query "
+            "and one column per system or measure"
         )
     return _finite(array)
 

@@ -30,7 +30,7 @@ DEVICES = ("auto", "cpu", "cuda")
 _GPU = "CUDAExecutionProvider"
 _OUTPUTS = {"encoder": ("last_hidden_state", 3), "cross-encoder": ("logits", 2)}
 """The name of a model's output, and its number of axes."""
-# On a CPU the sum and the LayerNorm after it take a third of the time of both fused.
+# On a CPU, a separate sum and LayerNorm take a third of the time of the fused operator.
 _SLOWER = ["SkipLayerNormFusion", "BiasSkipLayerNormFusion"]
 
 
@@ -194,7 +194,7 @@ def _start_session(
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1 if folder.is_quantised else cores()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
-    # Threads that wait in a loop gain a few percent alone and cost a third beside other work.
+    # Threads that wait in a loop gain a few percent alone, and lose a third on a busy machine.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 3  # errors only: its warnings are for authors of graphs
     providers = [_GPU] if device == "cuda" or (device == "auto" and has_gpu()) else []

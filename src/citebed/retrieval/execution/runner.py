@@ -366,7 +366,7 @@ def run_queries(
 
 
 def is_worth_preparing(queries: int, postings: int) -> bool:
-    """Return True if so many queries of so many postings are faster with preparing first."""
+    """Return True if preparing first is faster for this many queries and postings."""
     work = queries * postings
     return work >= _PREPARE_FROM and (work >= _COMPILE_FROM or not _must_compile())
 

@@ -1,4 +1,4 @@
-"""Incremental learning: a classifier for each topic that goes on learning from judgements.
+"""Incremental learning: a classifier for each topic that keeps learning from judgements.
 
 After UvA's run at TREC KBA 2012 (``UvAIncLearnHigh``), the best of the tables in Dietz, Dalton and
 Balog, "Time-aware evaluation of cumulative citation recommendation systems". Logistic regression
@@ -197,7 +197,7 @@ class IncrementalFiltering(Learner):
         }
 
     def restore(self, state: State) -> None:
-        """Go on from a state."""
+        """Continue from a state."""
         super().restore(state)
         self._bias = state["bias"].astype(np.float64)
         self._mention = state["mention"].astype(np.float64)

@@ -161,7 +161,7 @@ class NameFiltering:
         return {"df": self._df.copy()}
 
     def restore(self, state: State) -> None:
-        """Go on from a state."""
+        """Continue from a state."""
         self._df = state["df"].astype(np.int64)
 
 

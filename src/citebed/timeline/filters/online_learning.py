@@ -156,7 +156,7 @@ class Lessons:
         }
 
     def restore(self, state: State) -> None:
-        """Go on from a state."""
+        """Continue from a state."""
         self._waiting.clear()
         numbers, values = state["lesson_numbers"], state["lesson_values"]
         start = 0
@@ -240,7 +240,7 @@ class Labels:
         return {"labels_met": np.array([i not in self._unmet for i in sorted(self._known)], bool)}
 
     def restore(self, state: State) -> None:
-        """Go on from a state."""
+        """Continue from a state."""
         ids = zip(sorted(self._known), state["labels_met"].tolist(), strict=True)
         self._unmet = {doc_id for doc_id, met in ids if not met}
 
@@ -407,7 +407,7 @@ class Learner(ABC):
         return {**self._lessons.state(), **self._labels.state()}
 
     def restore(self, state: State) -> None:
-        """Go on from a state."""
+        """Continue from a state."""
         self._lessons.restore(state)
         self._labels.restore(state)
 

@@ -114,7 +114,7 @@ class Background:
         return packed("background", self._counts)
 
     def restore(self, state: State) -> None:
-        """Go on from a state."""
+        """Continue from a state."""
         self._counts = unpacked("background", state, self._counts.shape)
         self._total = float(self._counts.sum())
         self._different = int(np.count_nonzero(self._counts))
@@ -298,7 +298,7 @@ class RelevanceFiltering(Learner):
         }
 
     def restore(self, state: State) -> None:
-        """Go on from a state."""
+        """Continue from a state."""
         super().restore(state)
         learned: list[dict[int, float]] = [{} for _ in self._profiles]
         for (topic, number), share in zip(

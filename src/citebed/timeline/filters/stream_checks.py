@@ -112,5 +112,5 @@ class RepeatedDocuments:
         return {"repeats": np.frombuffer(text, np.uint8)}
 
     def restore(self, state: State) -> None:
-        """Go on from a state."""
+        """Continue from a state."""
         self._ids = set(state["repeats"].tobytes().decode("utf-8").split("\n")) - {""}

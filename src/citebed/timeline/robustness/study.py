@@ -455,7 +455,7 @@ def _shuffle(_: Setting, levels: Floats, draws: Floats) -> Ints:
     documents = np.argsort(np.where(taken, draws[1], 1.0), axis=-1, kind="stable")
     places = np.argsort(~taken, axis=-1, kind="stable")
     order = np.empty_like(documents)
-    # Those that stay come last in both lists, in the same order: each goes where it was.
+    # Documents that stay come last in both lists, in the same order: each keeps its place.
     np.put_along_axis(order, places, documents, axis=-1)
     return order
 

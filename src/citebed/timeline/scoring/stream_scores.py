@@ -209,7 +209,7 @@ def run_notes(runs: Sequence[StreamScores]) -> list[str]:
         notes.insert(0, none_judged([ledger.run for ledger in strange], documents, ids))
     if any(ledger.silent for ledger in ledgers):
         notes += [
-            f"{each} is {each.empty:g} where a run returned nothing".replace("-", "−")
+            f"{each} is {each.empty:g} if a run returned nothing".replace("-", "−")
             for each in runs[0].measures
             if isinstance(each, RescaledAUC)  # for all others it is 0
         ]

@@ -248,5 +248,5 @@ def test_bad_input_is_explained() -> None:
         mean_interval([1, 2], level=95)
     with pytest.raises(CitebedError, match="samples=0"):
         mean_interval([1, 2], samples=0)
-    with pytest.raises(CitebedError, match="1 dimensions where a table is expected"):
+    with pytest.raises(CitebedError, match="1 dimensions; expected a table"):
         mean_intervals([1, 2])

@@ -192,7 +192,7 @@ def test_bad_input_is_explained() -> None:
         paired_test("t", [1.0, math.nan])
     with pytest.raises(CitebedError, match="3 cluster labels for 2 queries"):
         paired_test("t", [1.0, 2.0], clusters="abc")
-    with pytest.raises(CitebedError, match="2 dimensions where one value per query"):
+    with pytest.raises(CitebedError, match="2 dimensions; expected one value per query"):
         paired_test("t", [[1.0, 2.0]])
     with pytest.raises(CitebedError, match="samples=0"):
         paired_test("permutation", [1.0, 2.0], samples=0)
