@@ -145,7 +145,7 @@ def test_what_is_missing_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main(["published", "acm-cr", str(folder)]) == 1
     assert "paragraphs" in capsys.readouterr().err
     assert main(["published", "acm-cr", str(folder), "--encoder", "no/where/at/all"]) == 1
-    assert "no model folder" in capsys.readouterr().err
+    assert "is not a folder" in capsys.readouterr().err
 
 
 def test_without_scibert_bm25_is_scored_alone(tmp_path: Path) -> None:

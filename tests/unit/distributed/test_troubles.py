@@ -46,7 +46,7 @@ JAVA = "\n\tat org.apache.spark.scheduler.DAGScheduler.abortStage(DAGScheduler.s
         ),
         (
             'java.io.IOException: Cannot run program "/no/python": error=2, No such file',
-            "find no /no/python: name the Python",
+            "find no /no/python: name a Python",
         ),
         (
             "[PATH_NOT_FOUND] Path does not exist: hdfs://a:9000/b.run. SQLSTATE: 42K03",

@@ -103,7 +103,7 @@ def test_a_file_that_is_cut_short_is_refused(texts: TrainingTexts, tmp_path: Pat
     with pytest.raises(CitebedError, match="cut short or damaged"):
         read_prepared(path)
     path.write_text(json.dumps({}))
-    with pytest.raises(FormatError, match="no training texts"):
+    with pytest.raises(FormatError, match="not training texts"):
         read_prepared(path)
 
 

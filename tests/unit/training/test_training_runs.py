@@ -109,7 +109,7 @@ def test_a_checkpoint_of_other_settings_is_refused(
     with pytest.raises(CitebedError, match="another run: its data is"):
         train(shorter, tiny, out)
     (tmp_path / "model.npz.checkpoint.npz").write_bytes(b"PK\x03\x04 half a file")
-    with pytest.raises(CitebedError, match=r"no checkpoint, or damaged .* --restart"):
+    with pytest.raises(CitebedError, match=r"not a checkpoint, or is damaged .* --restart"):
         train(texts, tiny, out)
     again = Machine(device="cpu", restart=True)
     assert train(texts, tiny, out, machine=again, epochs=1)

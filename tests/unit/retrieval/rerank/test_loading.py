@@ -214,7 +214,7 @@ def test_a_folder_without_settings_or_tokeniser(make_model: Callable[..., Any]) 
     with pytest.raises(CitebedError, match=r"neither tokenizer\.json nor vocab\.txt"):
         load_encoder(folder)
     (folder / "config.json").unlink()
-    with pytest.raises(CitebedError, match=r"no config\.json beside it"):
+    with pytest.raises(CitebedError, match=r"but no config\.json"):
         load_encoder(folder)
 
 

@@ -133,9 +133,9 @@ def test_a_text_is_like_itself(encoder: Encoder) -> None:
 
 
 def test_a_run_of_another_collection(encoder: Encoder) -> None:
-    with pytest.raises(CitebedError, match="names document 'd1', but there is no text"):
+    with pytest.raises(CitebedError, match="names document 'd1', but its text is missing"):
         rerank_run(RUN, QUERY_TEXTS, {}, encoder)
-    with pytest.raises(CitebedError, match="names query 'q1', but there is no text"):
+    with pytest.raises(CitebedError, match="names query 'q1', but its text is missing"):
         rerank_run(RUN, {}, DOC_TEXTS, encoder)
 
 

@@ -200,7 +200,7 @@ def test_what_cannot_be_tuned_with(tmp_path: Path) -> None:
     with pytest.raises(CitebedError, match="--qrels needs --queries"):
         tune(folder, qrels=["a.qrels"])
     (tmp_path / "some.tsv").write_text("q1\tSome text.\n")
-    with pytest.raises(CitebedError, match="no query set of the collection"):
+    with pytest.raises(CitebedError, match="not a query set of the collection"):
         tune(folder, queries=[str(tmp_path / "some.tsv")])
 
 
