@@ -78,16 +78,16 @@
 
   const show = () => {
     const values = filled();
-    const asked = groups.filter((name) => {
+    const required = groups.filter((name) => {
       if (data.phase === 2) return true;
       const question = `question.${numbers(name)[0]}`;
       return question in values || name in values;
     });
-    const done = asked.filter((name) => name in values).length;
-    by("progress").max = Math.max(asked.length, 1);
+    const done = required.filter((name) => name in values).length;
+    by("progress").max = Math.max(required.length, 1);
     by("progress").value = done;
     by("count").textContent =
-      data.phase === 1 && !asked.length ? "no question yet" : `${done} of ${asked.length} answered`;
+      data.phase === 1 && !required.length ? "no question yet" : `${done} of ${required.length} answered`;
     by("text").value = answerFile();
     by("warnings").replaceChildren(
       ...warnings(values).map((text) => Object.assign(document.createElement("li"), { textContent: text })),
@@ -100,10 +100,10 @@
   const table = "answers";
   const database = new Promise((resolve) => {
     try {
-      const asked = indexedDB.open("citebed-forms", 1);
-      asked.onupgradeneeded = () => asked.result.createObjectStore(table);
-      asked.onsuccess = () => resolve(asked.result);
-      asked.onerror = () => resolve(null);
+      const request = indexedDB.open("citebed-forms", 1);
+      request.onupgradeneeded = () => request.result.createObjectStore(table);
+      request.onsuccess = () => resolve(request.result);
+      request.onerror = () => resolve(null);
     } catch {
       resolve(null);
     }
@@ -126,8 +126,8 @@
     return new Promise((resolve) => {
       try {
         const change = opened.transaction(table, mode);
-        const asked = act(change.objectStore(table));
-        change.oncomplete = () => resolve(asked.result);
+        const request = act(change.objectStore(table));
+        change.oncomplete = () => resolve(request.result);
         change.onabort = () => resolve(undefined);
       } catch {
         resolve(undefined);

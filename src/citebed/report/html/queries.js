@@ -33,9 +33,9 @@
   }
 
   function button(text, act, values = {}) {
-    const made = make("button", { type: "button", class: "button", ...values }, text);
-    made.addEventListener("click", act);
-    return made;
+    const element = make("button", { type: "button", class: "button", ...values }, text);
+    element.addEventListener("click", act);
+    return element;
   }
 
   function table(caption, columns, rows) {
@@ -59,7 +59,7 @@
   const under = make("p", { class: "under", "aria-hidden": "true" });
   const save = button("Save chart as SVG", saveChart);
   const filter = make("input", { type: "search", id: "filter", autocomplete: "off" });
-  const found = make("p", { class: "under", "aria-live": "polite" });
+  const matchNote = make("p", { class: "under", "aria-live": "polite" });
   const tools = make("div", { class: "controls" },
     make("label", { class: "wide" }, "Only queries whose id or text contains", filter), save);
   const columns = [["query", ""], ["text", "words"],
@@ -67,7 +67,7 @@
   const list = table("Queries", columns, []);
   const listBox = box("list", "Queries", list);
   const detail = make("div", { id: "detail" });
-  place.append(controls, summary, chart, under, tools, found, listBox, detail);
+  place.append(controls, summary, chart, under, tools, matchNote, listBox, detail);
   citebed.sortable(list);
   filter.addEventListener("input", applyFilter);
 
@@ -229,7 +229,7 @@
       row.line.hidden = !row.words.includes(wanted);
       if (!row.line.hidden) shown += 1;
     }
-    found.textContent = wanted ? `${shown} of ${state.rows.length} queries` : "";
+    matchNote.textContent = wanted ? `${shown} of ${state.rows.length} queries` : "";
   }
 
   function markChosen() {

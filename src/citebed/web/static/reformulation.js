@@ -44,13 +44,13 @@ box?.addEventListener("click", (event) => {
     select(shiftedPosition(start), shiftedPosition(end));
     return;
   }
-  const found = box.dataset.text.slice(start, end);
+  const original = box.dataset.text.slice(start, end);
   if (text.value === acceptedText()) { // no other edits: the positions are exact
     accepted.add({ start, end, instead });
     text.value = acceptedText();
-  } else if (found && text.value.includes(found)) {
-    text.value = text.value.replace(found, () => instead);
-  } else if (!found) {
+  } else if (original && text.value.includes(original)) {
+    text.value = text.value.replace(original, () => instead);
+  } else if (!original) {
     text.value += instead;
   }
   button.disabled = true;

@@ -1,16 +1,16 @@
 // Draw the annotation at the right. All text is inserted as text, never as HTML.
 
 export function element(tag, { text, kind, data, ...attributes } = {}, ...inside) {
-  const made = document.createElement(tag);
-  if (kind) made.className = kind;
-  if (text !== undefined) made.textContent = text;
-  Object.assign(made.dataset, data ?? {});
+  const node = document.createElement(tag);
+  if (kind) node.className = kind;
+  if (text !== undefined) node.textContent = text;
+  Object.assign(node.dataset, data ?? {});
   for (const [name, value] of Object.entries(attributes)) {
-    if (value === true) made.setAttribute(name, "");
-    else if (value !== false && value !== null) made.setAttribute(name, value);
+    if (value === true) node.setAttribute(name, "");
+    else if (value !== false && value !== null) node.setAttribute(name, value);
   }
-  made.append(...inside.filter((each) => each !== null));
-  return made;
+  node.append(...inside.filter((each) => each !== null));
+  return node;
 }
 
 const button = (what, key, text, more = {}) =>
@@ -34,10 +34,10 @@ function highlightMarkers(sentence) {
   const pieces = [];
   let at = 0;
   for (const marker of sentence.markers) {
-    const found = sentence.text.indexOf(marker.text, at);
-    if (found < 0 || !marker.text) continue;
-    pieces.push(sentence.text.slice(at, found), element("span", { kind: "cite-mark", text: marker.text }));
-    at = found + marker.text.length;
+    const start = sentence.text.indexOf(marker.text, at);
+    if (start < 0 || !marker.text) continue;
+    pieces.push(sentence.text.slice(at, start), element("span", { kind: "cite-mark", text: marker.text }));
+    at = start + marker.text.length;
   }
   return [...pieces, sentence.text.slice(at)];
 }
@@ -58,21 +58,21 @@ function markerField(marker, number) {
 
 export function sentenceElement(paper, sentence, paragraph, isCurrent) {
   const head = [badge(paper, sentence.item, sentence.confidence), sentence.anonymised ? element("span", { kind: "badge", text: "anonymised" }) : null];
-  const made = element("div", {
+  const node = element("div", {
     kind: `sentence item${paper.open.includes(sentence.item) ? " doubtful" : ""}`, tabindex: isCurrent ? "0" : "-1", data: { item: sentence.item, paragraph: paragraph.item },
     role: "group", "aria-label": `Sentence: ${short(sentence.text, 80)}`,
   }, element("p", { kind: "text", dir: "auto" }, ...highlightMarkers(sentence)));
   const notes = head.filter((each) => each !== null);
-  if (notes.length) made.prepend(element("p", { kind: "badges" }, ...notes));
-  if (sentence.cites.length) made.append(element("ul", { kind: "chips plain", "aria-label": "Cites" }, ...chips(paper, sentence.cites)));
+  if (notes.length) node.prepend(element("p", { kind: "badges" }, ...notes));
+  if (sentence.cites.length) node.append(element("ul", { kind: "chips plain", "aria-label": "Cites" }, ...chips(paper, sentence.cites)));
   if (isCurrent) {
-    if (sentence.markers.length) made.append(element("div", { kind: "markers" }, ...sentence.markers.map(markerField), element("p", { kind: "hint quiet", "aria-live": "polite" })));
-    made.append(element("div", { kind: "tools" },
+    if (sentence.markers.length) node.append(element("div", { kind: "markers" }, ...sentence.markers.map(markerField), element("p", { kind: "hint quiet", "aria-live": "polite" })));
+    node.append(element("div", { kind: "tools" },
       button("accept", "↵", "Accept", { class: "strong" }), button("edit", "e", "Edit"),
       button("anonymise", "X", sentence.anonymised ? "Restore names" : "Anonymise"),
       button("split", "S", "Split here"), button("join", "J", "Join next")));
   }
-  return made;
+  return node;
 }
 
 export function paragraphElement(paper, paragraph, number, current) {
@@ -90,12 +90,12 @@ export function paragraphElement(paper, paragraph, number, current) {
 export function frontElement(paper, isCurrent) {
   const { title, abstract, doi } = paper.front;
   const open = paper.open.includes("front");
-  const made = element("section", { kind: `front item${open ? " doubtful" : ""}`, tabindex: isCurrent ? "0" : "-1", data: { item: "front" }, role: "group", "aria-label": "Title and abstract" },
+  const node = element("section", { kind: `front item${open ? " doubtful" : ""}`, tabindex: isCurrent ? "0" : "-1", data: { item: "front" }, role: "group", "aria-label": "Title and abstract" },
     element("h2", { dir: "auto", text: title || "No title was found" }),
     element("p", { kind: "quiet", text: doi ? `DOI ${doi}` : "no DOI" }),
     element("p", { kind: `abstract-text${isCurrent ? "" : " clipped"}`, dir: "auto", text: abstract || "No abstract was found." }));
-  if (isCurrent) made.append(element("div", { kind: "tools" }, button("accept", "↵", "Accept", { class: "strong" }), button("edit", "e", "Edit")));
-  return made;
+  if (isCurrent) node.append(element("div", { kind: "tools" }, button("accept", "↵", "Accept", { class: "strong" }), button("edit", "e", "Edit")));
+  return node;
 }
 
 function targetOf(reference) {
@@ -112,20 +112,20 @@ function candidate(reference, each, number) {
 }
 
 export function referenceElement(paper, reference, isCurrent) {
-  const made = element("li", {
+  const node = element("li", {
     kind: `reference item${paper.open.includes(reference.item) ? " doubtful" : ""}`, tabindex: isCurrent ? "0" : "-1", data: { item: reference.item },
     "aria-label": `Reference ${reference.ref_id}`,
   }, element("p", { kind: "text", dir: "auto" }, element("b", { text: `[${reference.ref_id}] ` }), reference.text),
   element("p", { kind: "badges" }, ...targetOf(reference), badge(paper, reference.item, reference.confidence) ?? "",
     reference.cited ? "" : element("span", { kind: "badge", text: "not cited in these paragraphs" })));
-  if (!isCurrent) return made;
+  if (!isCurrent) return node;
   const choices = reference.candidates.map((each, number) => candidate(reference, each, number));
-  if (choices.length) made.append(element("div", { kind: "candidates", role: "group", "aria-label": "Possible documents" }, ...choices));
-  made.append(element("div", { kind: "row pointing" },
+  if (choices.length) node.append(element("div", { kind: "candidates", role: "group", "aria-label": "Possible documents" }, ...choices));
+  node.append(element("div", { kind: "row pointing" },
     element("label", { kind: "grow" }, element("span", { kind: "quiet", text: "DOI or address" }),
       element("input", { value: reference.doi || reference.url || "", data: { points: "" }, autocomplete: "off", spellcheck: "false" }))),
   element("div", { kind: "tools" }, button("accept", "↵", "Accept", { class: "strong" }), button("edit", "e", "Edit"), button("none", "0", choices.length ? "None of these" : "None")));
-  return made;
+  return node;
 }
 
 // Return a form to edit a sentence in place. Enter saves it.
@@ -158,7 +158,7 @@ export function newForm(section, after, draft) {
 }
 
 function area(text, name, least = 1) {
-  const made = element("textarea", { name, rows: String(Math.min(14, Math.max(least, 1 + Math.ceil(text.length / 66)))), dir: "auto" });
-  made.value = text;
-  return made;
+  const node = element("textarea", { name, rows: String(Math.min(14, Math.max(least, 1 + Math.ceil(text.length / 66)))), dir: "auto" });
+  node.value = text;
+  return node;
 }

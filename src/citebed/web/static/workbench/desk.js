@@ -7,9 +7,9 @@ const STORAGE_KEY = `citebed-draft-${collection}`;
 /* Return the id of the draft in the URL, or of the last one that was open. */
 export const draftId = () => new URLSearchParams(location.search).get("draft") || localStorage.getItem(STORAGE_KEY) || "";
 
-export const setCurrentDraft = (found) => {
-  localStorage.setItem(STORAGE_KEY, found.draft_id);
-  return found;
+export const setCurrentDraft = (draft) => {
+  localStorage.setItem(STORAGE_KEY, draft.draft_id);
+  return draft;
 };
 
 export const clearCurrentDraft = () => localStorage.removeItem(STORAGE_KEY);
@@ -30,8 +30,8 @@ export async function loadCurrentDraft() {
 /* Load the current draft, or create one. Simultaneous calls create one draft only. */
 let creating = null;
 export async function ensureDraft(text = "") {
-  const found = await loadCurrentDraft();
-  if (found) return found;
+  const draft = await loadCurrentDraft();
+  if (draft) return draft;
   creating ??= request(api("drafts"), { method: "POST", json: { text } }).then(setCurrentDraft).finally(() => {
     creating = null;
   });

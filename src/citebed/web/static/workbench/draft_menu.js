@@ -64,9 +64,9 @@ function line(draft) {
 
 async function showDrafts() {
   try {
-    const found = await listDrafts();
-    at("draft-list").replaceChildren(...found.map(line));
-    const here = found.find((draft) => draft.draft_id === draftId());
+    const drafts = await listDrafts();
+    at("draft-list").replaceChildren(...drafts.map(line));
+    const here = drafts.find((draft) => draft.draft_id === draftId());
     at("rename").hidden = !here;
     at("new-name").value = here?.name ?? "";
     at("new-name").placeholder = here ? nameOf(here) : "";

@@ -8,23 +8,23 @@ const MAX_FILES = 5000;
 async function droppedFiles(transfer) {
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
   if (!entries.length) return [...transfer.files].map((file) => ({ file, path: file.name }));
-  const found = [];
-  for (const entry of entries) await walk(entry, "", found);
-  return found;
+  const files = [];
+  for (const entry of entries) await walk(entry, "", files);
+  return files;
 }
 
-async function walk(entry, above, found) {
-  if (entry.name.startsWith(".") || found.length >= MAX_FILES) return;
+async function walk(entry, above, files) {
+  if (entry.name.startsWith(".") || files.length >= MAX_FILES) return;
   if (entry.isFile) {
     const file = await new Promise((done, failed) => entry.file(done, failed));
-    found.push({ file, path: above + entry.name });
+    files.push({ file, path: above + entry.name });
     return;
   }
   const reader = entry.createReader();
   for (;;) {
     const some = await new Promise((done, failed) => reader.readEntries(done, failed));
     if (!some.length) return;
-    for (const each of some) await walk(each, `${above}${entry.name}/`, found);
+    for (const each of some) await walk(each, `${above}${entry.name}/`, files);
   }
 }
 

@@ -16,16 +16,16 @@ let pending = null;
 // --- the selection and the URL
 
 function fromAddress() {
-  const asked = new URLSearchParams(location.search);
-  const several = (name, otherwise) => asked.has(name) ? asked.getAll(name).filter(Boolean) : otherwise;
-  const oneOf = (name, known, usual) => known.includes(asked.get(name)) ? asked.get(name) : usual;
+  const params = new URLSearchParams(location.search);
+  const several = (name, otherwise) => params.has(name) ? params.getAll(name).filter(Boolean) : otherwise;
+  const oneOf = (name, known, usual) => known.includes(params.get(name)) ? params.get(name) : usual;
   const qrels = oneOf("qrels", available.judgements.map((each) => each.qrels), firstJudged());
   return {
     qrels, runs: inOrder(several("run", usualRuns(qrels))), measures: several("m", DEFAULT_MEASURES),
-    baseline: asked.get("baseline") ?? "", pairs: asked.get("pairs") ?? "",
+    baseline: params.get("baseline") ?? "", pairs: params.get("pairs") ?? "",
     test: oneOf("test", available.tests, "t"), correct: oneOf("correct", available.corrections, "holm"),
-    cluster: asked.get("cluster") ?? "", complete: asked.get("complete") ?? "",
-    other: asked.get("other") ?? "", slices: asked.get("slices") ?? "",
+    cluster: params.get("cluster") ?? "", complete: params.get("complete") ?? "",
+    other: params.get("other") ?? "", slices: params.get("slices") ?? "",
   };
 }
 
@@ -46,16 +46,16 @@ const allPairs = () => Boolean(selection.pairs) || selection.correct === "tukey"
 const baseline = () => allPairs() ? "" : selection.baseline || selection.runs[0] || "";
 
 function address(...more) {
-  const asked = new URLSearchParams({ qrels: selection.qrels });
-  for (const run of selection.runs) asked.append("run", run);
-  for (const measure of selection.measures) asked.append("m", measure);
-  asked.append("correct", selection.correct);
+  const params = new URLSearchParams({ qrels: selection.qrels });
+  for (const run of selection.runs) params.append("run", run);
+  for (const measure of selection.measures) params.append("m", measure);
+  params.append("correct", selection.correct);
   for (const name of ["baseline", "pairs", "test", "cluster", "complete", ...more]) {
     const usual = { test: "t" }[name] ?? "";
-    if (selection[name] && selection[name] !== usual) asked.append(name, selection[name]);
+    if (selection[name] && selection[name] !== usual) params.append(name, selection[name]);
   }
-  if (!selection.runs.length) asked.append("run", "");
-  return `?${asked}`;
+  if (!selection.runs.length) params.append("run", "");
+  return `?${params}`;
 }
 
 // --- display
@@ -164,11 +164,11 @@ async function score() {
     test: selection.test, correct: selection.correct, cluster: selection.cluster ? "paper" : null, complete: Boolean(selection.complete),
   };
   try {
-    const found = await request(api("scores"), { method: "POST", json, signal: pending.signal });
-    if (found.refused.length) refuseMeasures(found.refused);
+    const response = await request(api("scores"), { method: "POST", json, signal: pending.signal });
+    if (response.refused.length) refuseMeasures(response.refused);
     const ending = sharedEnding();
-    $("scores").replaceChildren(...found.tables.map((table) => makeTable(withoutEnding(table, ending))),
-      make("ul", { class: "quiet notes" }, found.notes.map((note) => make("li", {}, note))));
+    $("scores").replaceChildren(...response.tables.map((table) => makeTable(withoutEnding(table, ending))),
+      make("ul", { class: "quiet notes" }, response.notes.map((note) => make("li", {}, note))));
   } catch (error) {
     if (error.name === "AbortError") return;
     $("problem").textContent = error.message;
@@ -263,10 +263,10 @@ function describeModel() {
 
 async function uploadRuns(files) {
   try {
-    const taken = await request(api("runs", "files"), { method: "POST", form: makeForm(files) });
-    showUploaded(taken.files, taken.refused.map((each) => each.why));
+    const uploaded = await request(api("runs", "files"), { method: "POST", form: makeForm(files) });
+    showUploaded(uploaded.files, uploaded.refused.map((each) => each.why));
     await loadAvailable();
-    const runs = taken.files.filter((name) => name.startsWith("runs/")).map((name) => name.slice(5));
+    const runs = uploaded.files.filter((name) => name.startsWith("runs/")).map((name) => name.slice(5));
     select({ runs: [...new Set([...selection.runs, ...runs])] });
   } catch (error) {
     showUploaded([], error.message.split("\n"));

@@ -13,14 +13,14 @@ const field = (name) => form.elements[name];
 /* Return the filters as parameters of the API. */
 export function filters() {
   const [first, last] = [field("first").value.trim(), field("last").value.trim()];
-  const asked = {};
-  if (first || last) asked.years = first === last ? first : `${first}-${last}`;
-  if (venues.length) asked.venues = venues;
-  if (field("type").value) asked.types = [field("type").value];
-  if (field("before").value) asked.before = field("before").value;
-  if (field("in_bib").checked && !field("in_bib").disabled) asked.in_bib = true;
-  if (field("cited").checked) asked.keep_cited = true;
-  return asked;
+  const params = {};
+  if (first || last) params.years = first === last ? first : `${first}-${last}`;
+  if (venues.length) params.venues = venues;
+  if (field("type").value) params.types = [field("type").value];
+  if (field("before").value) params.before = field("before").value;
+  if (field("in_bib").checked && !field("in_bib").disabled) params.in_bib = true;
+  if (field("cited").checked) params.keep_cited = true;
+  return params;
 }
 
 /* Return the number of filters that exclude papers. */
@@ -89,8 +89,8 @@ const FIELDS = { years: ["first", "last"], venues: ["venue"], types: ["type"], b
 /* Show a message next to the filter that it is about. Return whether there is such a filter. */
 export function blameFilter(words) {
   const problem = document.getElementById("filter-problem");
-  const asked = filters();
-  const name = words && Object.keys(ABOUT).find((each) => each in asked && ABOUT[each].test(words));
+  const params = filters();
+  const name = words && Object.keys(ABOUT).find((each) => each in params && ABOUT[each].test(words));
   for (const each of Object.values(FIELDS).flat()) field(each).removeAttribute("aria-invalid");
   problem.hidden = !name;
   problem.textContent = name ? words : "";
@@ -106,15 +106,15 @@ export function toggleFilters(open = form.hidden) {
 }
 
 async function loadChoices() {
-  const found = await request(api("choices")).catch(() => null);
-  if (!found) return;
-  document.getElementById("venues").replaceChildren(...found.venues.map((each) => make("option", { value: each.name })));
-  const kinds = found.types.map((each) => make("option", { value: each.name }, `${each.name} (${each.documents.toLocaleString("en")})`));
+  const choices = await request(api("choices")).catch(() => null);
+  if (!choices) return;
+  document.getElementById("venues").replaceChildren(...choices.venues.map((each) => make("option", { value: each.name })));
+  const kinds = choices.types.map((each) => make("option", { value: each.name }, `${each.name} (${each.documents.toLocaleString("en")})`));
   const chosen = field("type").value;
   field("type").replaceChildren(field("type").options[0], ...kinds);
-  if (chosen && !found.types.some((each) => each.name === chosen)) field("type").append(make("option", { value: chosen }, chosen));
+  if (chosen && !choices.types.some((each) => each.name === chosen)) field("type").append(make("option", { value: chosen }, chosen));
   field("type").value = chosen;
-  [field("first").placeholder, field("last").placeholder] = found.years.map((year) => year ?? "");
+  [field("first").placeholder, field("last").placeholder] = choices.years.map((year) => year ?? "");
   show();
 }
 

@@ -22,14 +22,14 @@ export async function request(address, { method = "GET", json, form, signal } = 
 
 /* Create an element with attributes and children. Text is never parsed as HTML. */
 export function make(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
+  const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else if (value === true) made.setAttribute(name, "");
-    else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, value);
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
   }
-  made.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
-  return made;
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
 }
 
 /* Return the address if it is a web address, else null. */

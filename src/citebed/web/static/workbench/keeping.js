@@ -32,8 +32,8 @@ function dropCopy(id, words) {
 
 /* Return the copies of a draft that closed pages left, oldest first. Open pages save their own. */
 async function loadLeftCopies(id) {
-  const held = (await navigator.locks?.query())?.held.map((lock) => lock.name) ?? [];
-  const isOpen = (by) => by !== before && held.includes(WRITER + by);
+  const heldLocks = (await navigator.locks?.query())?.held.map((lock) => lock.name) ?? [];
+  const isOpen = (by) => by !== before && heldLocks.includes(WRITER + by);
   return Object.keys(localStorage).filter((key) => key.startsWith(copyKey(id, "")) && !isOpen(key.split("|").at(-1)))
     .map((key) => ({ key, ...JSON.parse(localStorage.getItem(key)) })).sort((a, b) => a.at - b.at);
 }
@@ -196,9 +196,9 @@ export class DraftSaver {
   async #refresh() {
     const id = this.page.draft()?.draft_id;
     if (!id || this.#writing || !this.#isSaved) return;
-    const found = await desk.loadDraft(id).catch(() => null);
-    if (!found || this.page.draft()?.draft_id !== id || this.#writing || !this.#isSaved) return;
-    if (found.version !== this.#base.version) this.#fill(found);
+    const latest = await desk.loadDraft(id).catch(() => null);
+    if (!latest || this.page.draft()?.draft_id !== id || this.#writing || !this.#isSaved) return;
+    if (latest.version !== this.#base.version) this.#fill(latest);
   }
 
   /* Put the server's text into the field and keep the cursor. */
@@ -215,10 +215,10 @@ export class DraftSaver {
 
   /* Ask the user about stored other versions of the draft. */
   async #resolve(draft) {
-    let found = draft;
-    while (found.copies.length) {
-      found = await choose({ draft: found, copy: await desk.loadDraft(found.copies[0]) }, this.page.showState);
-      this.#fill(found);
+    let latest = draft;
+    while (latest.copies.length) {
+      latest = await choose({ draft: latest, copy: await desk.loadDraft(latest.copies[0]) }, this.page.showState);
+      this.#fill(latest);
     }
     this.page.showState("saved");
   }

@@ -59,9 +59,9 @@ function drawYears() {
 }
 
 function svg(tag, attributes) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  return made;
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
 }
 
 /* Size the marks equally, or with an area that grows with the number of citing papers. */
@@ -97,16 +97,16 @@ function placeLabels() {
     && !taken.some((each) => overlaps(each, own));
   for (const text of map.querySelectorAll(".group-label")) {
     const at = onScreen(+text.dataset.x, +text.dataset.y);
-    const found = isByYear() ? null : [[text.dataset.name], splitName(text.dataset.name)].map((lines) => {
+    const placed = isByYear() ? null : [[text.dataset.name], splitName(text.dataset.name)].map((lines) => {
       showLines(text, lines);
       const width = Math.max(...[...text.children].map((line) => line.getComputedTextLength())) + 8;
       const own = ([right, below]) => box(at.x + right, at.y + below, width, 18 * lines.length);
       return { lines, own, spot: labelOffsets.find((each) => isFree(own(each))) };
     }).find(({ spot }) => spot);
-    text.classList.toggle("off", !found);
-    if (!found) continue;
-    showLines(text, found.lines, at.x + found.spot[0], at.y + found.spot[1]);
-    taken.push(found.own(found.spot));
+    text.classList.toggle("off", !placed);
+    if (!placed) continue;
+    showLines(text, placed.lines, at.x + placed.spot[0], at.y + placed.spot[1]);
+    taken.push(placed.own(placed.spot));
   }
   const order = ["centre", "cited", "recommended", "citing", "cited-with", "similar"];
   const rank = (node) => node === current ? -1 : order.findIndex((role) => node.element.classList.contains(role));
@@ -134,9 +134,9 @@ function splitName(name) {
 
 function showLines(text, lines, x = 0, y = 0) {
   text.replaceChildren(...lines.map((line, at) => {
-    const made = svg("tspan", { x, y: y + 5 + 18 * (at - (lines.length - 1) / 2) });
-    made.textContent = line;
-    return made;
+    const element = svg("tspan", { x, y: y + 5 + 18 * (at - (lines.length - 1) / 2) });
+    element.textContent = line;
+    return element;
   }));
 }
 

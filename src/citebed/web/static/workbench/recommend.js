@@ -24,7 +24,7 @@ const state = {
   draft: null, // the draft on the server; null before the first save
   file: null, // the draft read from files
   passage: null, // the chosen passage of that draft
-  found: null, // the last response
+  response: null, // the last response
   best: false, // also show papers below the probability threshold
   open: new Set(), // open abstracts
   removed: null, // the paper that the user just set aside
@@ -37,14 +37,14 @@ const scope = () => document.querySelector("[name=scope]:checked").value;
 
 /* Return the current request; null if there is no text. */
 function currentRequest() {
-  const asked = filters();
-  if (state.best) asked.min_probability = 0;
+  const params = filters();
+  if (state.best) params.min_probability = 0;
   if (state.file?.file) {
-    if (scope() !== "sentence") return { ...asked, each: scope() };
-    return state.passage ? { ...asked, passage: state.passage } : null;
+    if (scope() !== "sentence") return { ...params, each: scope() };
+    return state.passage ? { ...params, passage: state.passage } : null;
   }
   const typed = textInScope(text, scope());
-  return typed && { ...asked, ...typed };
+  return typed && { ...params, ...typed };
 }
 
 let running = null;
@@ -55,21 +55,21 @@ let shown = ""; // the request of the shown papers
 
 async function search({ again = false } = {}) {
   clearTimeout(timer);
-  const asked = currentRequest();
-  const form = JSON.stringify(asked);
+  const params = currentRequest();
+  const form = JSON.stringify(params);
   if (form === last && !again) return void markOutdated();
   cancelSearch();
   last = form;
-  if (!asked) return void showFound(null, form);
-  if (asked.isLong) return void showTooLong();
+  if (!params) return void showFound(null, form);
+  if (params.isLong) return void showTooLong();
   const mine = new AbortController();
   running = mine;
   showSearching();
   try {
-    const json = { ...asked, draft: state.draft?.draft_id ?? "" };
-    const found = await request(api("recommend"), { method: "POST", json, signal: mine.signal });
+    const json = { ...params, draft: state.draft?.draft_id ?? "" };
+    const response = await request(api("recommend"), { method: "POST", json, signal: mine.signal });
     retries = 0;
-    showFound(found, form);
+    showFound(response, form);
   } catch (error) {
     if (error.name !== "AbortError") handleFailure(error);
   } finally {
@@ -115,8 +115,8 @@ function handleFailure(error) {
 
 // --- Showing ----------------------------------------------------------------------------------
 
-const passageOf = (row) => state.found?.passages.find((each) => each.number === row.passage);
-const rowOf = (card) => state.found?.rows.find((row) => row.doc_id === card.dataset.doc && String(row.passage) === card.dataset.passage);
+const passageOf = (row) => state.response?.passages.find((each) => each.number === row.passage);
+const rowOf = (card) => state.response?.rows.find((row) => row.doc_id === card.dataset.doc && String(row.passage) === card.dataset.passage);
 const openKey = (row) => `${row.doc_id} ${row.passage}`;
 
 function card(row) {
@@ -126,9 +126,9 @@ function card(row) {
     open: state.open.has(openKey(row)),
   };
   const isPart = (passageOf(row)?.text.length ?? 0) > row.sentence.length + 10;
-  const made = resultCard(row, is, isPart);
-  if (is.open) showAbstract(made, passageOf(row)?.text ?? "");
-  return made;
+  const element = resultCard(row, is, isPart);
+  if (is.open) showAbstract(element, passageOf(row)?.text ?? "");
+  return element;
 }
 
 /* Return the place of a passage; in a typed text, as a button that selects it there. */
@@ -153,12 +153,12 @@ function passageHead(passage) {
     make("p", { class: "asking-text" }, passage.text));
 }
 
-function lists(found) {
-  if (scope() === "text" || found.passages.length < 2 && scope() !== "sentence") {
-    return [make("ol", { class: "plain" }, found.rows.map(card))];
+function lists(response) {
+  if (scope() === "text" || response.passages.length < 2 && scope() !== "sentence") {
+    return [make("ol", { class: "plain" }, response.rows.map(card))];
   }
-  return found.passages.map((passage) => {
-    const own = found.rows.filter((row) => row.passage === passage.number);
+  return response.passages.map((passage) => {
+    const own = response.rows.filter((row) => row.passage === passage.number);
     return make("div", { class: "group" }, passageHead(passage),
       own.length ? make("ol", { class: "plain" }, own.map(card)) : make("p", { class: "quiet" }, "Nothing fits."));
   });
@@ -180,29 +180,29 @@ function keepFocus(change) {
 }
 
 /* Describe the number of papers, and of passages with papers. */
-function describeCount(found) {
-  const number = papers(new Set(found.rows.map((row) => row.doc_id)).size);
-  const asked = found.passages.length + found.silent;
-  const answered = new Set(found.rows.map((row) => row.passage)).size;
-  return asked > 1 ? `${number} for ${answered} of ${asked} passages` : number;
+function describeCount(response) {
+  const number = papers(new Set(response.rows.map((row) => row.doc_id)).size);
+  const total = response.passages.length + response.silent;
+  const answered = new Set(response.rows.map((row) => row.passage)).size;
+  return total > 1 ? `${number} for ${answered} of ${total} passages` : number;
 }
 
-function showFound(found, form) {
-  state.found = found;
+function showFound(response, form) {
+  state.response = response;
   shown = form;
-  clearProblem(Boolean(found));
-  keepFocus(() => results.replaceChildren(...removedLine(), ...(found ? lists(found) : [])));
-  at("status").textContent = found?.rows.length ? describeCount(found) : "";
-  at("best").hidden = !state.best || !found;
-  at("notes").replaceChildren(...(found?.rows.length ? found.notes : []).map((note) => make("li", {}, note)));
-  showState(found);
+  clearProblem(Boolean(response));
+  keepFocus(() => results.replaceChildren(...removedLine(), ...(response ? lists(response) : [])));
+  at("status").textContent = response?.rows.length ? describeCount(response) : "";
+  at("best").hidden = !state.best || !response;
+  at("notes").replaceChildren(...(response?.rows.length ? response.notes : []).map((note) => make("li", {}, note)));
+  showState(response);
   results.dataset.shown = String(Number(results.dataset.shown ?? 0) + 1);
 }
 
 /* Show a text if there are no papers. */
-function showState(found) {
-  const words = found ? () => explainNoPapers(found, state.best, () => showBest(true)) : () => welcome(Boolean(state.file?.file), tryText);
-  at("state").replaceChildren(...(found?.rows.length ? [] : words()));
+function showState(response) {
+  const words = response ? () => explainNoPapers(response, state.best, () => showBest(true)) : () => welcome(Boolean(state.file?.file), tryText);
+  at("state").replaceChildren(...(response?.rows.length ? [] : words()));
 }
 
 /* Put a text into the field, as if the user typed it. */
@@ -235,9 +235,9 @@ function undo() {
 let creating = null;
 async function ensureDraft() {
   if (state.draft) return state.draft;
-  creating ??= desk.newDraft(text.value).then((made) => {
-    state.draft = desk.setCurrentDraft(made);
-    saver.setBase(made);
+  creating ??= desk.newDraft(text.value).then((created) => {
+    state.draft = desk.setCurrentDraft(created);
+    saver.setBase(created);
     nameInAddress();
     showDraft();
   }).finally(() => {
@@ -264,9 +264,9 @@ function showDraft() {
 
 async function showPapers() {
   if (!state.draft) return void showBasket("", [], () => {});
-  const found = await desk.loadPapers(state.draft.draft_id);
-  showBasket(state.draft.draft_id, found.basket, (id) => cite(id, false));
-  const aside = found.judged.filter((paper) => paper.relevance === 0);
+  const response = await desk.loadPapers(state.draft.draft_id);
+  showBasket(state.draft.draft_id, response.basket, (id) => cite(id, false));
+  const aside = response.judged.filter((paper) => paper.relevance === 0);
   at("aside").hidden = !aside.length;
   at("aside").querySelector("summary").textContent = `${papers(aside.length)} set aside for this draft`;
   at("aside").querySelector("ul").replaceChildren(...aside.map((paper) => make("li", {},
@@ -304,8 +304,8 @@ async function change(act) {
   }
 }
 
-async function cite(id, taken) {
-  if (!await change(() => desk.cite(id, taken))) return;
+async function cite(id, isCited) {
+  if (!await change(() => desk.cite(id, isCited))) return;
   keepFocus(() => {
     for (const old of results.querySelectorAll(".result")) {
       if (old.dataset.doc === id) old.replaceWith(card(rowOf(old)));

@@ -96,9 +96,9 @@ export async function showAbstract(card, text) {
   if (!abstracts.has(key)) place.replaceChildren(make("p", { class: "quiet" }, "…"));
   try {
     if (!abstracts.has(key)) {
-      const found = await request(api("abstract"), { method: "POST", json: { doc_id: id, text } });
+      const response = await request(api("abstract"), { method: "POST", json: { doc_id: id, text } });
       if (abstracts.size > 200) abstracts.clear();
-      abstracts.set(key, found.pieces);
+      abstracts.set(key, response.pieces);
     }
     const pieces = abstracts.get(key).map((piece) => piece.marked ? make("mark", {}, piece.text) : piece.text);
     place.replaceChildren(make("p", {}, pieces.length ? pieces : "There is no abstract."));

@@ -15,17 +15,17 @@ export function welcome(isFile, take) {
 }
 
 /* Offer an example passage on a subject of this collection. A collection without texts has none. */
-let found = null;
+let pending = null;
 function example(take) {
   const place = make("div", { class: "example" });
-  found ??= request(api("example"));
-  found.then(({ text }) => {
+  pending ??= request(api("example"));
+  pending.then(({ text }) => {
     if (!text) return;
     const id = "example-title";
     place.append(make("p", { class: "quiet", id }, "Or try an example:"),
       make("button", { type: "button", id: "example", "aria-describedby": id, onclick: () => take(text) }, text));
   }).catch(() => {
-    found = null; // the page works without an example
+    pending = null; // the page works without an example
   });
   return place;
 }
@@ -33,8 +33,8 @@ function example(take) {
 const REPEATED = /^skipped 1 passage (without a good match|without a match in the collection)/;
 
 /* Explain why there are no suggestions, and what the user can do. */
-export function explainNoPapers(found, isBest, showBest) {
-  const notes = found.notes.filter((note) => !REPEATED.test(note)).map((note) => make("li", {}, note));
+export function explainNoPapers(response, isBest, showBest) {
+  const notes = response.notes.filter((note) => !REPEATED.test(note)).map((note) => make("li", {}, note));
   const why = notes.length ? make("ul", { class: "plain quiet notes" }, notes) : "";
   if (isFiltered()) {
     return [make("p", { class: "lead" }, "Nothing fits within these filters."), why,
