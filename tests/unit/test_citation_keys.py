@@ -151,8 +151,12 @@ def collection_of(folder: Path, steps: list[Step], shard_size: int | None) -> Pa
     return folder / "mine"
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("shard_size", [None, 3])
+IN_SHARDS = ("no source has a key", "a .bib file after a RIS file", "renamed beside a RIS file")
+
+
+@pytest.mark.parametrize(
+    ("case", "shard_size"), [(each, None) for each in CASES] + [(each, 3) for each in IN_SHARDS]
+)
 def test_one_key_everywhere(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], case: str, shard_size: int | None
 ) -> None:

@@ -1,9 +1,8 @@
 """No text makes a reader work with the square of its length.
 
-Each text is a sign, a few signs or a numbered command repeated, with which a reader that looks at
-every place once is done in a tenth of a second. One that looks at all of the rest from every place
-takes a quarter of a minute, and four times that for a text twice as long: it is stopped, after more
-processor time than any machine takes for the first.
+Each text repeats a sign, a few signs or a numbered command. A reader that looks at every place once
+needs a few hundredths of a second. A reader that looks at all of the rest from every place needs
+several seconds, and four times as long for a text of twice the length: the test stops it.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ from citebed.text.names import name_from_display
 from citebed.text.normalise import date_in, html_to_text, month_in, page_range
 from citebed.text.sentences import split_sentences
 
-LENGTH = sized(25_000, 50_000)
-SECONDS = sized(2, 5)
+LENGTH = sized(12_000, 50_000)
+SECONDS = sized(1, 5)
 BEGINNING = "A wo-\nrd "
 
 SIGNS = (

@@ -27,7 +27,7 @@ BIB = "@article{oak, title={Oak Trees}, year={2001}, abstract={Oaks grow.}}\n"
 NEW = "@article{elm, title={Elms in Forests}, year={2005}, abstract={Elms grow.}}\n"
 CUT = "could not be changed completely"
 PLACED = "The new index is in place, but"
-PLACES = range(60) if FULL else (0, 2, 5)
+PLACES = range(60) if FULL else (0, 3)
 """How many calls of a kind go well before one fails."""
 
 
