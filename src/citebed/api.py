@@ -179,7 +179,7 @@ class Workbench(Collection):
         **options: Any,
     ) -> Recommendations:
         """Recommend up to ``k`` papers for a text or for each paragraph of a draft (default: 10 for
-        one text, 3 per passage of a draft; unlikely papers are not shown).
+        one text, 3 per passage of a draft, without unlikely papers).
 
         ``texts`` is a text, the path of a draft, or a list of either; for the options see
         `Recommender.recommend_for`. The first call loads the models and is slower.

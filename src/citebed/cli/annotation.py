@@ -45,11 +45,11 @@ class ReviewOptions:
 
     review: bool = option(False, "Review a folder of annotations in the browser.")
     export: bool = option(
-        False, "With --review: export the confirmed annotations and exit.", needs="review"
+        False, "With --review: write the confirmed .xml and .dois files and exit.", needs="review"
     )
     sure: float = option(
         THRESHOLD,
-        "With --review: ask about decisions with a confidence below this.",
+        "With --review: ask about everything whose confidence is below this.",
         min=0.0,
         max=1.0,
         needs="review",
@@ -76,9 +76,9 @@ def annotate(
 ) -> None:
     """Extract citing sentences from PDFs of papers and resolve their references.
 
-    The output folder holds files that 'citebed import' reads. The .review.json files hold the
-    confidence and page position of every decision; 'citebed annotate --review FOLDER' opens a
-    local page that asks about the doubtful ones.
+    The output folder holds files that 'citebed import' reads. The .review.json files say how sure
+    citebed is of each citing sentence and reference, and where it is on the page. 'citebed annotate
+    --review FOLDER' opens a local page that asks about the doubtful ones.
 
     Example: citebed annotate papers/*.pdf -o annotated/ --against acm-cr/
     """

@@ -27,25 +27,25 @@ from citebed.wording import printable
 
 VERBS: dict[str, tuple[str, str]] = {
     "import": ("collection", "Read bibliographies and papers into a collection."),
-    "annotate": ("annotation", "Annotate citing papers from their PDFs."),
-    "forget": ("collection", "Remove sources from a collection."),
+    "annotate": ("annotation", "Extract citing sentences and references from PDFs."),
+    "forget": ("collection", "Remove sources or papers from a collection."),
     "stats": ("collection", "Show statistics of a collection."),
     "lint": ("collection", "Check a collection for errors."),
     "export": ("collection", "Export a collection to BEIR, TREC, BibTeX and more."),
     "fetch": ("collection", "Download a public collection or the encoder."),
     "index": ("search", "Index a collection for searching."),
-    "search": ("search", "Run a query set and write a TREC run."),
+    "search": ("search", "Search with a set of queries and save the rankings."),
     "recommend": ("recommendation", "Recommend papers that a text should cite."),
-    "find": ("search", "Find documents by title words, author, year or key."),
+    "find": ("search", "Look up documents by words, author, year or key."),
     "tune": ("search", "Tune ranking weights on your drafts or judgements."),
     "train": ("trained_models", "Train encoders and rankers on your own citations."),
     "evaluate": ("evaluation", "Score runs against judgements."),
     "compare": ("evaluation", "Compare runs: differences, intervals, tests."),
     "measures": ("evaluation", "List the measures, or explain one."),
     "trec_eval": ("evaluation", "Drop-in replacement for trec_eval."),
-    "contrast": ("contrast", "Compare the same runs under two judgement sets."),
+    "contrast": ("contrast", "See how scores change under a second judgement set."),
     "pool-bias": ("contrast", "Measure pool bias by leaving out each run or team."),
-    "qrels": ("judgements", "Tools for sets of judgements."),
+    "qrels": ("judgements", "Describe, sample, merge or extend judgement sets."),
     "campaign": ("campaign", "Collect relevance judgements from paper authors."),
     "serve": ("workbench", "Open the workbench in a browser; serve campaigns."),
     "desk": ("workbench", "List workbench drafts and export your feedback."),
@@ -56,9 +56,9 @@ VERBS: dict[str, tuple[str, str]] = {
         "timeline",
         "Score filter runs with TREC KBA's official measures.",
     ),
-    "robustness": ("robustness", "Test which measures are comparable across slice sizes."),
+    "robustness": ("robustness", "Test which measures suit time slices of unequal size."),
     "filter": ("filter", "Filter a document stream for a set of topics."),
-    "published": ("published", "Print three papers' tables beside your figures."),
+    "published": ("published", "Reproduce the tables of three published papers."),
     "docs": ("demo", "Open the handbook in a browser, offline."),
     "demo": ("demo", "Create the demo collection and try a recommendation."),
 }
@@ -114,8 +114,7 @@ def build(verb: str | None = None) -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
-        # "color": text that looks like a colour code comes from a user's file; show it, do not
-        # strip it
+        # "color": show text that looks like a colour code, because it comes from a user's file
         context_settings={"help_option_names": ["-h", "--help"], "color": True},
     )
     app.callback()(main)
@@ -129,9 +128,10 @@ def build(verb: str | None = None) -> typer.Typer:
     if isinstance(found, typer.Typer):
         app.add_typer(found, name=verb)
     else:
-        from citebed.cli.options import command
+        from citebed.cli.options import PlainCommand, command
 
-        app.command(verb, **(AS_TYPED if verb in PASSED_ON else {}))(command(found))
+        settings = AS_TYPED if verb in PASSED_ON else {}
+        app.command(verb, cls=PlainCommand, **settings)(command(found))
     return app
 
 

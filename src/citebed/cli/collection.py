@@ -35,25 +35,25 @@ class RuleOptions:
     exclude: Path | None = option(None, "File with ids or DOIs to exclude, one per line.")
     front_matter: str | None = option(
         None,
-        "Front matter (headings, forewords, tables of contents): keep, drop, or drop only "
-        "'sessions'.",
+        "Front matter such as forewords and tables of contents: keep, drop, or sessions (drop only "
+        "titles that begin with 'Session').",
     )
     reviews: str | None = option(None, "Letters and book reviews: keep or drop.")
     languages: str | None = option(None, "Languages to keep, e.g. en,de; 'all' for all.")
     no_future: bool | None = option(
-        None, "Exclude cited papers published after the citing paper.", "--no-future/--future"
+        None, "Cited papers later than the citing paper are not relevant.", "--no-future/--future"
     )
     sections: str | None = option(
         None,
-        "Sections to create queries from, e.g. introduction,related-work; 'none' = text without a "
-        "heading, 'all' = everything.",
+        "Sections to create queries from, e.g. 'introduction,related work'; 'all' (default) for "
+        "all sections; 'none' stands for text without a heading.",
     )
     anonymise: bool | None = option(
         None, "Remove cited authors' names from queries (default).", "--anonymise/--keep-names"
     )
     clean_annotations: bool | None = option(
         None,
-        "Also clean hand-annotated papers (author names, line-break hyphens).",
+        "Also remove names and line-break hyphens from queries of papers annotated by hand.",
         "--clean-annotations/--annotations-as-given",
     )
 
@@ -74,11 +74,11 @@ class ImportCommand:
     absolute_paths: bool = option(False, "Store absolute source paths instead of names.")
     finish: bool = option(
         False,
-        "Complete an interrupted import of a copied collection first. Use only if you trust its "
-        "origin.",
+        "First finish an import that another user began and that was interrupted. Only for "
+        "collections from people whom you trust.",
     )
     shard_size: int | None = option(
-        None, "Maximum documents per shard (0: no shards). Later imports keep the setting.", min=0
+        None, "Documents per part (shard); 0: do not split. Later imports keep the setting.", min=0
     )
     workers: int = option(0, "Number of parser processes (0: one per core).")
 
@@ -96,7 +96,7 @@ def import_(
     sources: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="SOURCE",
+            metavar="SOURCE…",
             help="Files, folders and archives to read; - is standard input.",
             show_default=False,
         ),
@@ -106,8 +106,9 @@ def import_(
 ) -> None:
     """Import bibliographies, papers and judgements into a collection.
 
-    Formats are detected by content, then by file name. Archives are read without unpacking;
-    unchanged files are skipped. New rules replace the collection's rules.
+    citebed detects formats by content, then by file name, and reads archives without unpacking
+    them. It does not read unchanged files again. The collection stores its rules (--types,
+    --exclude and so on), and later imports apply them until you change them.
 
     Example: citebed import acm-cr/ acm-dl.tar.xz papers/ --profile acm-cr --exclude blacklist.txt
     """
@@ -186,7 +187,7 @@ def forget(
     sources: Annotated[
         list[str],
         typer.Argument(
-            metavar="SOURCE",
+            metavar="SOURCE…",
             help="Files, folders or archives that were imported, by name or path; or papers, by "
             "citation key, DOI or id.",
             show_default=False,
@@ -197,12 +198,12 @@ def forget(
 ) -> None:
     """Remove sources or single papers from a collection.
 
-    Documents that also came from other sources keep the data from those sources. The files
-    themselves are not touched: importing them again brings back everything except single papers.
-    To bring back a paper, delete it from 'forgotten' in citebed.toml and run: citebed import
-    COLLECTION
+    Documents that also came from other sources keep the data from those sources. citebed does not
+    touch the files: importing them again brings back everything except single papers. To bring back
+    a paper, delete it from 'forgotten' in citebed.toml and run: citebed import COLLECTION
 
     Example: citebed forget mine/ old-library.bib
+
     Example: citebed forget mine/ 10.1145/361219.361220
     """
     from citebed.collection import forget_sources
@@ -219,9 +220,7 @@ def stats(
     collection: CollectionFolder,
     output: RowOptions,
     spark: SparkOptions,
-    plot: Annotated[
-        Path | None, typer.Option(help="Save a figure to this .svg or .png file.")
-    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Save a figure (.svg or .png).")] = None,
     first_table: Annotated[
         bool,
         typer.Option(
@@ -229,7 +228,7 @@ def stats(
         ),
     ] = False,
 ) -> None:
-    """Show how many documents, contexts and queries a collection has, its coverage and its index.
+    """Count documents, citation contexts, queries, and references that are in the collection.
 
     Example: citebed stats acm-cr/ --plot acm-cr.svg
     """
@@ -265,7 +264,8 @@ def lint(
     collection: CollectionFolder,
     output: RowOptions,
     only: Annotated[
-        list[str] | None, typer.Option(help="Run only this check (repeatable).")
+        list[str] | None,
+        typer.Option(help="Run only this check, e.g. duplicate-dois (repeatable)."),
     ] = None,
     examples: Annotated[int, typer.Option(min=0, help="Number of examples per finding.")] = 3,
 ) -> int:
@@ -333,8 +333,8 @@ class FetchOptions:
     )
     whole: bool = option(
         False,
-        "Encoder only: encode documents with all 12 layers instead of the 4-layer student (3 times "
-        "slower).",
+        "Encoder only: encode documents with the full model of 12 layers instead of the small one "
+        "of 4 (3 times slower, slightly more accurate).",
     )
     document_tokens: int | None = option(
         None,
@@ -364,8 +364,8 @@ def fetch(
 ) -> None:
     """Download a public collection or the encoder. Interrupted downloads resume.
 
-    For a collection, citebed then prints the command that imports it. The encoder combines public
-    weights (161 MB download, 55 MB on disk) with citebed's trained adapter.
+    For a collection, citebed then prints the command that imports it. The encoder is a neural
+    network that improves recommendations (161 MB to download, 55 MB on disk).
 
     Example: citebed fetch acm-cr
     """

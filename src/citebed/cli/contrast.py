@@ -25,7 +25,7 @@ ContrastPart = Literal[
     "judgements", "summary", "changes", "correlations", "conclusions", "movers", "queries"
 ]  # fmt: skip
 BiasPart = Literal["falls", "orders", "unjudged", "conclusions"]
-FULL = "Print all tables and draw all figures, not only the summary."
+FULL = "Print all tables, not only the summary."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,9 +33,11 @@ class ContrastOutput(TableOptions):
     """The tables and figures of ``contrast``."""
 
     part: ContrastPart | None = option(
-        None, "Print only this table ('queries' is printed only on request)."
+        None,
+        "Print only this table. 'movers' are the queries that change most, 'conclusions' the "
+        "significant differences; only --part queries prints 'queries'.",
     )
-    full: bool = option(False, FULL, "--full", "--all")
+    full: bool = option(False, f"{FULL} With --plots: draw all figures.", "--full", "--all")
     plots: Path | None = option(
         None,
         "Save plots to this folder: system means, and per-query scatter plots of the best run and "
@@ -43,7 +45,10 @@ class ContrastOutput(TableOptions):
     )
     report: Path | None = option(None, "Write tables and figures to this HTML file.")
     draw: tuple[str, ...] = option(
-        (), "With --plots: plot the queries of this run instead (repeatable).", metavar="RUN"
+        (),
+        "With --plots: plot the queries of this run, not of the best run and the one that changes "
+        "most (repeatable).",
+        metavar="RUN",
     )
     pair: tuple[str, str] | None = option(
         None, "With --plots: also plot these two runs against each other.", metavar="RUN RUN"
@@ -52,12 +57,8 @@ class ContrastOutput(TableOptions):
 
 def contrast(
     context: typer.Context,
-    before: Annotated[
-        Path, typer.Argument(help="First judgement set, e.g. of cited papers.", metavar="J1")
-    ],
-    after: Annotated[
-        Path, typer.Argument(help="Second judgement set, e.g. extended.", metavar="J12")
-    ],
+    before: Annotated[Path, typer.Argument(help="First judgement set.", metavar="QRELS1")],
+    after: Annotated[Path, typer.Argument(help="Second judgement set.", metavar="QRELS2")],
     runs: RunFiles,
     output: ContrastOutput,
     options: ContrastOptions,
@@ -66,12 +67,12 @@ def contrast(
     """Compare the same runs under two judgement sets.
 
     Prints each measure under both sets and a summary of what changes. --full adds correlations of
-    systems and of queries (τ_AP takes the second set as the truth), which significant differences
-    survive, by how much each shifts, and the queries that change most. Only queries that both sets
-    judge count, and only those with a relevant document in both (--keep-empty keeps the others).
-    Measures: AP, P@5, Rprec, GMAP and Bpref, unless you name some.
+    systems and of queries (Kendall's τ, and τ_AP with the second set as the truth), which
+    significant differences remain, how much each of them changes, and the queries that change most.
+    Only queries that both sets judge count, and only those with a relevant document in both
+    (--keep-empty keeps the others). By default, the measures are AP, P@5, Rprec, GMAP and Bpref.
 
-    Example: citebed contrast j1.qrels j12.qrels runs/*.run -m AP -m Bpref --plots figures/
+    Example: citebed contrast t1.qrels t12.qrels runs/*.run -m AP -m Bpref --plots figures/
     """
     from citebed.evaluation.contrasts.contrast import contrast as contrast_runs
     from citebed.report.contrast_tables import contrast_lines, contrast_tables
@@ -156,9 +157,8 @@ def pool_bias(
     """Measure pool bias: how much does a run's score drop if its unique documents were unjudged?
 
     For each run (or team), citebed removes the judgements of documents that only this run has in
-    its first N (--depth), and scores all runs again. For every significant difference it then
-    checks whether it would hold if all unjudged documents of the worse run were relevant.
-    Measures: AP, P@10 and Bpref, unless you name some.
+    its first N (--depth), and scores all runs again. It also checks which significant differences
+    remain if the worse run's unjudged documents are all relevant. Default: AP, P@10 and Bpref.
 
     Example: citebed pool-bias all.qrels runs/*.run --teams teams.txt --depth 100 -m AP
     """

@@ -29,7 +29,7 @@ MODELS = ("bm25", "kl(mu=1000)", "bm25+rocchio(docs=5,terms=20)")
 class DemoOptions:
     """How far the demo goes."""
 
-    full: bool = option(False, "Run the full tour: compare models, filter a stream, judge, report.")
+    full: bool = option(False, "Also compare models, filter a stream, simulate judging, report.")
     serve: bool = option(False, "Open the workbench on the demo collection.")
     browser: bool = option(
         True,
@@ -42,8 +42,8 @@ class DemoOptions:
 def demo(options: DemoOptions, collection: CollectionFolder = Path("demo-collection")) -> None:
     """Create the demo collection and recommend citations for a sample sentence.
 
-    The collection holds landmark papers of information retrieval, and papers written for this demo
-    that cite them. --full also compares models, filters a stream, judges and writes a report.
+    The collection holds landmark papers of information retrieval, and invented papers that cite
+    them. --full also compares models, filters a stream, simulates judging and writes a report.
     --serve opens the workbench and reuses an existing demo collection.
 
     Example: citebed demo demo-collection/
@@ -73,7 +73,7 @@ def demo(options: DemoOptions, collection: CollectionFolder = Path("demo-collect
     verbs = {
         f"serve {folder}": "open the workbench in the browser, with your own drafts",
         "import mine/ library.bib": "create your own collection; then run citebed index mine/",
-        f"demo {folder} --full": "compare models, filter a stream, judge, report",
+        f"demo {folder} --full": "compare models, filter a stream, simulate judging, report",
     }
     width = max(map(len, verbs)) + 2
     typer.echo("Next:")

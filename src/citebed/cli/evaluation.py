@@ -66,8 +66,8 @@ def evaluate(
 ) -> None:
     """Score runs against judgements: means, confidence intervals and coverage.
 
-    Scores equal trec_eval's. Measures: nDCG@10, R@10, AP and RR, unless you name others; also P@k,
-    Rprec, Bpref, GMAP, infAP, Success@k, RBP(p=0.8), ERR@k, Judged@k, SetP, SetR, SetF, SU, AUC,
+    Scores equal trec_eval's. By default, the measures are nDCG@10, R@10, AP and RR. Others are P@k,
+    Rprec, Bpref, GMAP, infAP, Success@k, RBP(p=0.8), ERR@k, Judged@k, SetP, SetR, SetF, SU and AUC,
     with parameters as in AP(rel=2) or nDCG(judged_only=True)@10; trec_eval's names work too.
 
     Example: citebed evaluate paragraphs.qrels *.run -m nDCG@10 -m R@10
@@ -160,8 +160,8 @@ def compare(
 ) -> None:
     """Compare runs: differences with intervals, tests, effect sizes, wins and losses.
 
-    citebed pairs runs by query id, over the queries that both have. --cluster paper resamples
-    papers instead of queries, because queries of one paper are not independent. † marks
+    citebed compares two runs query by query, on the queries that both have. --cluster paper
+    resamples papers instead of queries, because queries of one paper are not independent. † marks
     differences whose p-value is below alpha after correction.
 
     Example: citebed compare s.qrels *.run --baseline bm25 -m nDCG@10 --correct holm --cluster paper

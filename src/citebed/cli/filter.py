@@ -36,16 +36,15 @@ class FilterCommand:
 
     model: str = option(
         "names",
-        "Model: names, relevance_model or incremental; with parameters, e.g. 'names(common=0.01)'.",
+        "Model: names (matches the topic's names), relevance_model (compares terms) or incremental "
+        "(learns from judgements); with parameters, e.g. 'names(common=0.01)'.",
         "-m",
     )
     output: Path | None = option(
         None, "Output run; .gz compresses it (default: STREAM.MODEL.run).", "-o"
     )
     skipped: Path | None = option(None, "List every skipped line, and why, in this file.")
-    judgements: Path | None = option(
-        None, "Judgements for online learning (model 'incremental').", "-j"
-    )
+    judgements: Path | None = option(None, "Judgements to learn from (model 'incremental').", "-j")
     feedback_delay: str = option("0", "Delay between a document and its judgement: 0, 12h, 7d.")
     analyser: str = option(ANALYSER, "Text analyser (tokeniser and stemmer).")
     team: str = option("citebed", "Team name, the first field of each output line.")
@@ -53,7 +52,7 @@ class FilterCommand:
     strict: bool = option(False, "Stop at the first invalid line instead of skipping it.")
     checkpoint_every: float = option(10.0, "Seconds between checkpoints.", min=0)
     restart: bool = option(False, "Ignore the checkpoint and start over.")
-    overwrite: bool = option(False, "Overwrite the output and the file of --skipped.")
+    overwrite: bool = option(False, "Overwrite the output, and the file given with --skipped.")
     part_size: float = option(
         0.0,
         "With --on: part size in MB (0: 16 to 128, chosen by stream size).",
@@ -81,7 +80,7 @@ def filter_(
     options: FilterCommand,
     spark: SparkOptions,
 ) -> None:
-    """Filter a time-ordered document stream for a set of topics and write a TREC KBA filter run.
+    """Find the documents of a stream that concern a set of topics; write a TREC KBA filter run.
 
     Run the same command again to resume an interrupted run (killed, Ctrl-C, disk full) from its
     last checkpoint; the output is byte-identical.

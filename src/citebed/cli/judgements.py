@@ -43,7 +43,7 @@ def stats(
         ),
     ] = None,
 ) -> None:
-    """Describe judgement sets: queries, grades, judgements per query, sources.
+    """Describe judgement sets. Counts queries, grades, judgements per query and sources.
 
     The first figures are the usual ones of test collections: relevant and other judgements
     per query, and relevant documents per 1,000. Judgements are counted by source if
@@ -159,7 +159,7 @@ def subset(
         list[Path] | None, typer.Argument(help="Runs for --depth.", metavar="[RUN…]")
     ] = None,
 ) -> None:
-    """Keep some judgements: by query, document, source or grade, or only those in a pool of runs.
+    """Keep some judgements. Choose by query, document, source or grade, or by a pool of runs.
 
     citebed reads only the first field of the lines of --queries and --documents, so any qrels or
     run file can name queries. Dropped judgements count as unjudged afterwards.
@@ -257,7 +257,7 @@ def merge(
         ),
     ] = None,
 ) -> None:
-    """Merge several judgement sets by a rule; citebed counts and lists conflicts.
+    """Merge judgement sets by a rule. Conflicts are counted and listed.
 
     first: the first set that judges a pair. max, min, mean: of the grades, halves rounded up.
     majority: the grade that most sets give; ties are dropped. undisputed: drop pairs on which sets
@@ -352,10 +352,10 @@ def expand(
         str | None, typer.Option(help="Query set or file (default: the judgements' query set).")
     ] = None,
 ) -> None:
-    """Propose judgements: documents that are cited together with a relevant document.
+    """Propose judgements of co-cited documents.
 
-    citebed writes them as a separate, labelled set, without pairs that are already judged, and does
-    not change the judgements. You can merge the two sets, or contrast them.
+    These are cited together with a relevant document. citebed writes them as a separate, labelled
+    set without judged pairs; the judgements stay as they are. Merge the two sets, or contrast them.
 
     Example: citebed qrels expand c/qrels/sentences.qrels --cocited c --not-own-paper -o co.qrels
     """
@@ -456,6 +456,6 @@ def _amount(qrels: Qrels) -> str:
 
 
 qrels = command_group(
-    "Tools for sets of judgements.",
+    "Describe, sample, merge or extend judgement sets (qrels).",
     stats=stats, sample=sample, subset=subset, difference=difference, merge=merge, expand=expand,
 )  # fmt: skip

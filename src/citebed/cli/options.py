@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
+from typer.core import TyperCommand
+from typer.models import ArgumentInfo
 
 from citebed.errors import CitebedError
 from citebed.options import Option, option
@@ -21,11 +23,15 @@ from citebed.wording import printable
 if TYPE_CHECKING:
     from citebed.distributed.engine import Engine
 
-# --- commands from dataclasses ---------------------------------------------------------------
-
-
 LAST = ("format", "as_json", "as_csv", "quiet")
 """Options that every help text lists last."""
+
+
+class PlainCommand(TyperCommand):
+    """A command whose usage line has required arguments without braces."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
 
 
 def command(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -45,6 +51,10 @@ def command(function: Callable[..., Any]) -> Callable[..., Any]:
                 parameters[field.name] = _parameter(field, kind)
         else:
             parameters[parameter.name] = parameter.replace(kind=Parameter.KEYWORD_ONLY)
+            for info in get_args(parameter.annotation)[1:]:
+                if isinstance(info, ArgumentInfo) and info.metavar is None:
+                    is_list = "list" in str(parameter.annotation)
+                    info.metavar = parameter.name.upper() + "…" * is_list
     takes_context = parameters.pop("context", None) is not None
     parameters |= {name: parameters.pop(name) for name in LAST if name in parameters}
 
@@ -127,14 +137,13 @@ def command_group(help: str, **commands: Callable[..., Any]) -> typer.Typer:
     """Return a command with subcommands; ``_`` in a name becomes ``-`` unless it comes last."""
     group = typer.Typer(help=help, no_args_is_help=True, rich_markup_mode=None)
     for name, function in commands.items():
-        group.command(name.rstrip("_").replace("_", "-"))(command(function))
+        group.command(name.rstrip("_").replace("_", "-"), cls=PlainCommand)(command(function))
     return group
 
 
 def is_given(context: typer.Context, name: str | None) -> bool:
     """Return True if the user gave this parameter, even with its default value."""
-    source = context.get_parameter_source(name or "")
-    return source is not None and source.name == "COMMANDLINE"
+    return getattr(context.get_parameter_source(name or ""), "name", "") == "COMMANDLINE"
 
 
 def typed(context: typer.Context) -> str:
@@ -162,28 +171,18 @@ def typed(context: typer.Context) -> str:
     return shlex.join(words)
 
 
-# --- arguments and options that commands share -----------------------------------------------
-
 AsJson = Annotated[bool, typer.Option("--json", help="Print rows as JSON, for programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress and summary.")]
 CollectionFolder = Annotated[
     Path, typer.Argument(metavar="COLLECTION", help="The collection's folder.", show_default=False)
 ]
-QrelsFile = Annotated[
-    Path, typer.Argument(help="Judgements: TREC or KBA qrels, or Parquet.", metavar="QRELS")
-]
+QrelsFile = Annotated[Path, typer.Argument(help="Judgements (qrels or Parquet).", metavar="QRELS")]
 QrelsFiles = Annotated[list[Path], typer.Argument(help="Judgement sets.", metavar="QRELS…")]
-RunFiles = Annotated[
-    list[Path],
-    typer.Argument(help="Runs in TREC or KBA format (.gz allowed), or Parquet.", metavar="RUN…"),
-]
+_RUNS = "Runs in TREC or KBA format (.gz allowed), or Parquet"
+RunFiles = Annotated[list[Path], typer.Argument(help=f"{_RUNS}.", metavar="RUN…")]
 RunSources = Annotated[
     list[str],
-    typer.Argument(
-        help="Runs in TREC or KBA format (.gz allowed), or Parquet; with --on, any path that "
-        "Spark reads.",
-        metavar="RUN…",
-    ),
+    typer.Argument(help=f"{_RUNS}; with --on, any path Spark reads.", metavar="RUN…"),
 ]
 Measures = Annotated[
     list[str] | None,

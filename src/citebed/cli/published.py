@@ -60,15 +60,15 @@ def acm_cr(
 def cited_and_non_cited(
     collection: CollectionFolder,
     topics: Annotated[Path, typer.Argument(help="File with the queries.", metavar="TOPICS")],
-    j1: Annotated[Path, typer.Argument(help="Judgements of phase one (T1).", metavar="J1")],
-    j12: Annotated[Path, typer.Argument(help="Judgements of both phases (T1+2).", metavar="J12")],
+    j1: Annotated[Path, typer.Argument(help="Judgements of phase one (T1).", metavar="QRELS1")],
+    j12: Annotated[Path, typer.Argument(help="Judgements of both (T1+2).", metavar="QRELS2")],
     output: TableOptions,
     quiet: Quiet = False,
 ) -> None:
     """Table 5 of Ritchie, Robertson & Teufel (2007).
 
-    Eight runs under J1 and under J1+2. The measures are MAP, P(5), R-precision, GMAP and bpref;
-    each run has 100 documents per query. Only queries that both files judge count.
+    Eight runs under both sets of judgements. The measures are MAP, P(5), R-precision, GMAP and
+    bpref; each run has 100 documents per query. Only queries that both files judge count.
 
     Example: citebed published cited-and-non-cited mine/ topics.jsonl t1.qrels t12.qrels
     """
@@ -112,7 +112,7 @@ def _print(made: Published, style: str) -> None:
 
 
 published = command_group(
-    "Print the tables of three papers with their settings, and the published figures beside yours.",
+    "Reproduce the tables of three papers: published numbers next to yours.",
     acm_cr=acm_cr,
     cited_and_non_cited=cited_and_non_cited,
     time_aware=time_aware,

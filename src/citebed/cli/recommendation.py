@@ -30,8 +30,8 @@ class RecommendCommand:
 
     k: int | None = option(
         None,
-        "Maximum recommendations per passage (default: 10 for one text, 3 per passage of a draft; "
-        "unlikely papers are not shown).",
+        "Number of recommendations per passage (default: up to 10 for one text, up to 3 per "
+        "passage of a draft, without unlikely papers).",
         "-k",
         min=1,
     )
@@ -44,7 +44,7 @@ class RecommendCommand:
         None, "Only papers published before this date, e.g. 2019 or 2019-07-31."
     )
     min_probability: float | None = option(
-        None, "Minimum probability; 0 shows the best papers in any case.", min=0.0, max=1.0
+        None, "Minimum probability; 0 always shows the best papers.", min=0.0, max=1.0
     )
     keep_cited: bool = option(False, "Also show papers that the text already cites.")
     bib: tuple[Path, ...] = option((), "Your .bib file; papers in it are marked (repeatable).")
@@ -54,7 +54,7 @@ class RecommendCommand:
     )
     not_this: tuple[str, ...] = option(
         (),
-        "Exclude a paper; together with --good, similar papers rank lower (repeatable).",
+        "Leave out a paper; if you also use --good, papers like it rank lower (repeatable).",
     )
 
 
@@ -107,8 +107,8 @@ def recommend(
 ) -> None:
     """Recommend papers that a text should cite, and explain each one.
 
-    Papers that the text already cites, and the paper itself, are excluded. Papers in the .bib files
-    that the draft names are marked.
+    citebed leaves out papers that the text already cites, and the paper that you are writing. If
+    the draft uses .bib files, citebed marks the papers in them.
 
     Example: citebed recommend acm-cr/ "BM25 is hard to beat." -k 5
     """

@@ -51,11 +51,11 @@ class RobustnessOptions(TableOptions):
 def robustness(options: RobustnessOptions) -> None:
     """Test by simulation which measures are comparable across slices of different size.
 
-    citebed perturbs ideal rankings of D documents, R of them relevant, at levels θ from 0 to 1, and
-    scores them. A measure that differs at the same θ only because of D and R should not be averaged
-    over slices of different size. You can study any measure of 'citebed evaluate'; a measure
-    followed by :rescaled is rescaled to [-1, 1]. Rows (--json, --csv) are means unless you add
-    --part measures.
+    citebed takes ideal rankings of D documents, R of them relevant, disorders them by θ from 0
+    (ideal) to 1 (random), and scores them. If a measure gives different scores at the same θ only
+    because D or R differ, do not average it over slices of different size. You can study any
+    measure of 'citebed evaluate'; one followed by :rescaled is rescaled to [-1, 1]. --json and
+    --csv print means; add --part measures for one row per measure.
 
     Example: citebed robustness --measures AP,nDCG@R,nDCG,Rprec,AUC --seed 7 --plot robustness.svg
     """

@@ -31,6 +31,7 @@ FieldWeights = Annotated[
         "--fields",
         help="Fields and weights, e.g. 'title=2,abstract,citing=0.5' (default: title, abstract, "
         "keywords; full text with weight 0.1).",
+        show_default=False,
     ),
 ]
 DEFAULT_FIELDS = "default"
@@ -45,7 +46,7 @@ class IndexCommand:
         "Text analyser: auto (by language), english, snowball(german), mixed(english,chinese), "
         "none …",
     )
-    citing: tuple[Path, ...] = option((), "Citation contexts (JSON Lines) to index (repeatable).")
+    citing: tuple[Path, ...] = option((), "File of citing sentences (JSON Lines; repeatable).")
     rebuild: bool = option(False, "Rebuild the index from scratch.")
     neural: bool = option(
         False,
@@ -56,12 +57,12 @@ class IndexCommand:
         None, "Compute document vectors with this encoder: a folder, or a Hugging Face name."
     )
     static: str | None = option(
-        None, "Your own word vectors from 'citebed train static'; 'shipped' restores citebed's."
+        None, "Word vectors from 'citebed train static'; 'shipped' for those of citebed itself."
     )
     fit: bool | None = option(
         None,
-        "Re-estimate the weight of word vectors from the abstracts (default: once, and again when "
-        "10 % of the documents changed).",
+        "Use the abstracts to re-estimate how much word vectors count (default: once, and again "
+        "when 10 % of the documents have changed).",
         "--fit/--no-fit",
     )
     workers: int = option(0, "Number of indexing processes (0: one per core).")
@@ -76,8 +77,8 @@ def index(
 ) -> None:
     """Index a collection for searching, or update its index.
 
-    Only new and changed documents are indexed. The field 'citing' holds what other papers say when
-    they cite a document. With --on, every shard of a collection gets its own index.
+    citebed reads only new and changed documents. The field 'citing' holds the sentences in which
+    other papers cite a document. With --on, every part (shard) of a collection gets its own index.
 
     Example: citebed index acm-cr/
     """
@@ -118,7 +119,7 @@ class SearchCommand:
 
     depth: int = option(1000, "Documents per query.", min=1)
     output: Path | None = option(
-        None, "Output run (.parquet for a table; default: runs/…).", "--output", "-o"
+        None, "Output run (.parquet: a table; default: COLLECTION/runs/…).", "--output", "-o"
     )
     as_is: bool = option(False, "Do not clean queries (keep citation markers and single letters).")
     threads: int = option(0, "Number of threads (0: one per core).", min=0)
@@ -136,7 +137,7 @@ def search(
     fields: FieldWeights = DEFAULT_FIELDS,
     quiet: Quiet = False,
 ) -> None:
-    """Run all queries of a set; write a TREC run and a JSON file with its settings.
+    """Search with all queries of a set. Write a TREC run, and its settings as JSON.
 
     Example: citebed search acm-cr/ --queries paragraphs --model bm25 --depth 1000 -o bm25.run
     """
@@ -217,7 +218,8 @@ def find(
 ) -> None:
     """Find documents of a collection by words, names, years or keys.
 
-    A document matches if its text, authors' names or year contain all the words.
+    A document matches if each word is in its text, authors' names or year; if none has all words,
+    citebed shows documents with some of them.
 
     Example: citebed find acm-cr/ croft 2001 --type inproceedings
     """
@@ -260,10 +262,7 @@ def tune(
     ] = None,
     qrels: Annotated[
         list[Path] | None,
-        typer.Option(
-            help="Judgements of these queries, e.g. of a campaign, instead of the set's own "
-            "(repeatable)."
-        ),
+        typer.Option(help="Judgements of these queries instead of the set's own (repeatable)."),
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,

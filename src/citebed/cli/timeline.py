@@ -49,28 +49,28 @@ class TimelineCommand(TableOptions):
 
     slicing: tuple[str, ...] = option(
         (),
-        "12h, 1d, 7d, 1mo, 1y; all; equal:20 relevant documents; random:30 visits; burst (7d, in "
-        "bursts 1d); or a file of boundaries (repeatable, e.g. weeks and days side by side). "
-        "Default: about 30 slices.",
+        "A length (12h, 1d, 7d, 1mo, 1y); all (one slice); equal:20 (20 relevant documents in "
+        "each); random:30 (30 slices with random ends); burst (7d, in bursts 1d); or a file of "
+        "boundaries. Repeatable. Default: about 30 slices.",
         "--slice",
     )
     per_query: bool = option(False, PER_QUERY, "-q")
     per_slice: bool = option(False, "Also print per-slice scores.", "-s")
     trends: bool | None = option(
         None,
-        "Test whether a system degrades (default in tables; --json and --csv then print trends "
-        "instead of scores).",
+        "Test whether scores fall over time (tables always show it unless you give --no-trend). "
+        "With --json or --csv: print trends instead of scores.",
         "--trend/--no-trend",
     )
     by_kind: bool = option(
         False,
-        "Also print scores by kind of query: atemporal, unambiguous (one episode) or ambiguous "
-        "(several). --json and --csv then print these instead of scores.",
+        "Also print scores by kind of query: atemporal (no burst of relevant documents), "
+        "unambiguous (one) or ambiguous (several). With --json or --csv: instead of other scores.",
     )
     teams: bool = option(
         False,
-        "Only the best run of each team, without teams that score zero; one batch unless --slice "
-        "is given.",
+        "Show only the best run of each team, and no team that scores zero. The whole stream is "
+        "one slice unless you give --slice.",
     )
     teams_file: Path | None = option(
         None, "Like --teams, with teams from a file of lines 'run team'."
@@ -101,8 +101,8 @@ class PageOptions:
     plots: Path | None = option(None, "Save the figures to this folder as SVG and PNG.")
     official: bool = option(
         False,
-        "With --report: also show TREC KBA's scores (without a page, use citebed timeline "
-        "official).",
+        "With --report: also show TREC KBA's scores (without --report, use 'citebed timeline "
+        "official').",
     )
     pair: tuple[str, str] | None = option(
         None,
@@ -127,9 +127,9 @@ def timeline(
     """Score runs over a stream, slice by slice: how good are they, and do they stay good?
 
     Each document has a time: an epoch second in front of its id, as in TREC KBA, or from --times.
-    A run's documents in a slice are scored against the relevant documents in that slice; slices
-    without any are ignored. A query's score is the weighted mean over slices, a system's score the
-    mean over queries.
+    citebed scores a run's documents in a slice against the relevant documents in that slice, and
+    ignores slices that have none. A query's score is the weighted mean over slices, a system's
+    score the mean over queries.
 
     Example: citebed timeline kba.qrels *.run --slice 7d --weight uniform --weight burst -m AP
     """

@@ -142,7 +142,7 @@ def prepare(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Hide the summary.")] = False,
 ) -> None:
-    """Write all texts that training needs into one file, for a machine with a GPU.
+    """Write the training texts into one file, for a machine with a GPU.
 
     There, 'python -m citebed.training' needs only PyTorch. You can pass contexts of several fields,
     each with the collection that they cite.
@@ -204,10 +204,10 @@ def encoder(
     adapter: Adapter = None,
     weights: Weights = None,
 ) -> None:
-    """Train an encoder on citations: minutes on a large GPU, days on a CPU.
+    """Train an encoder on citations.
 
-    citebed prints an estimate of the time at the start. An interrupted run resumes from its
-    checkpoint, which is stored next to the output.
+    citebed prints an estimate of the time at the start: minutes on a large GPU, days on a CPU. An
+    interrupted run resumes from its checkpoint, which is stored next to the output.
 
     Example: citebed train encoder texts.jsonl.xz --start gte-small -o mine
     """
@@ -233,9 +233,9 @@ def student(
     ] = None,
     layers: Annotated[int, typer.Option(min=1, help="Number of layers of the student.")] = 4,
 ) -> None:
-    """Train an encoder with fewer layers, and so a faster one, to imitate another encoder.
+    """Train a smaller, faster encoder to imitate another one.
 
-    Minutes on a large GPU, days on a CPU. An interrupted run resumes from its checkpoint.
+    It takes minutes on a large GPU, days on a CPU. An interrupted run resumes from its checkpoint.
 
     Example: citebed train student texts.jsonl.xz --teacher mine -o my-student
     """
@@ -262,7 +262,7 @@ def average(
     weights: Weights = None,
     device: Device = "auto",
 ) -> None:
-    """Average encoders trained with different seeds; the average is better than each of them.
+    """Average encoders with different seeds. The average is better than each.
 
     Example: citebed train average texts.jsonl.xz seed-7 seed-8 -o mine
     """
@@ -285,10 +285,10 @@ def ranker(
     printing: PrintOptions,
     questions: Annotated[int, typer.Option(min=10, help="Number of training queries.")] = 3000,
 ) -> None:
-    """Train the ranker: feature weights and calibrated probabilities from citing sentences.
+    """Train a ranker: feature weights and calibrated probabilities.
 
-    Takes minutes on a CPU, without PyTorch. Use the result with --model
-    'bm25+learned(with=ranker.json)'.
+    It learns from citing sentences, in minutes on a CPU, without PyTorch. Use the result with
+    --model 'bm25+learned(with=ranker.json)'.
 
     Example: citebed train ranker acm-cr/ -o ranker.json
     """

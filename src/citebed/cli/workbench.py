@@ -28,7 +28,7 @@ class ServeOptions:
         "",
         "Public address of the workbench behind a reverse proxy, e.g. https://papers.example.org.",
     )
-    allow: tuple[Path, ...] = option((), "Allow imports from this server folder (repeatable).")
+    allow: tuple[Path, ...] = option((), "Let users import from this folder (repeatable).")
     browser: bool = option(True, "Open the workbench in a browser.", "--browser/--no-browser")
 
 
@@ -36,15 +36,15 @@ def serve(
     options: ServeOptions,
     collections: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[COLLECTION]...", help="Collections to open in the workbench."),
+        typer.Argument(metavar="COLLECTION…", help="Collections to open in the workbench."),
     ] = None,
 ) -> None:
     """Open the workbench in a browser: recommend, search, compare, import; or serve a campaign.
 
-    The workbench listens on this machine only and opens with the address that citebed prints. On
-    any other --host or --address it requires the password in CITEBED_PASSWORD. Scripts use the key
-    that /api/docs describes. Assessors open a campaign with their personal links, organisers with a
-    password ('citebed campaign organiser'); beside a collection, the workbench lists it too.
+    By default, only this machine can reach it, at the address that citebed prints. With another
+    --host, or --address, users need the password that you set in CITEBED_PASSWORD. Scripts use the
+    key that /api/docs describes. Assessors open a campaign with personal links, organisers with a
+    password ('citebed campaign organiser'). The workbench of a collection lists the campaign, too.
 
     Example: citebed serve acm-cr/
     """

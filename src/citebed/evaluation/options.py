@@ -36,10 +36,10 @@ class Settings:
     """
 
     complete: bool = option(
-        False, "Average over all judged queries; a query missing from the run scores 0.", "-c"
+        False, "Score queries missing from the run as 0 (default: leave them out).", "-c"
     )
     score_type: ScoreType = option(
-        "double", "Scores as double (trec_eval 10) or float (9).", "--scores"
+        "double", "Read scores as double (like trec_eval 10) or float (like 9).", "--scores"
     )
 
 
@@ -88,12 +88,14 @@ class Resampling:
 
     cluster: Mapping[str, str] | str | Path | None = option(
         None,
-        "Clusters of queries: 'paper' (a field of the queries), or a file of lines 'query_id "
-        "cluster'.",
+        "Resample clusters of queries instead of queries: 'paper' (or another field of the "
+        "queries), or a file of lines 'query_id cluster'.",
         kind=str | None,
     )
     queries: Path | None = option(None, "Queries (JSON Lines) for --cluster.")
-    samples: int | None = option(None, "Number of resamples (default 10,000).", min=100)
+    samples: int | None = option(
+        None, "Number of resamples (default 10,000; 2,000 above 1,000 queries).", min=100
+    )
     seed: int = option(0, "Random seed.", min=0)
     level: float = option(0.95, "Confidence level, e.g. 0.95.", min=0.5, max=0.9999)
 
@@ -154,9 +156,7 @@ class PoolBiasOptions:
     """
 
     teams: Mapping[str, str] | str | Path | None = option(
-        None,
-        "File of lines 'run team'; citebed leaves out a team's runs together.",
-        kind=Path | None,
+        None, "File of lines 'run team'; leave out a team's runs together.", kind=Path | None
     )
     depth: int = option(100, "Pool depth.", min=1)
     cutoffs: tuple[int, ...] = option(

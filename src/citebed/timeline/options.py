@@ -42,13 +42,14 @@ class TimelineOptions:
     slices: str | None = None
     weight: str | Sequence[str] = option(
         "uniform",
-        "Slice weighting: uniform, burst or recency:30d (repeatable).",
+        "How slices count in the mean: uniform, burst (by their relevant documents) or recency:30d "
+        "(half for every 30 days of age). Repeatable.",
         "--weight",
         "-w",
         kind=tuple[str, ...],
     )
     measures: str | Measure | Sequence[str | Measure] = option(
-        (), "Measure, e.g. nDCG@10 (repeatable).", "--measure", "-m", kind=tuple[str, ...]
+        (), "Measure (default AP, nDCG@R, Rprec).", "--measure", "-m", kind=tuple[str, ...]
     )
     start: str | None = option(
         None,
@@ -64,13 +65,11 @@ class TimelineOptions:
     rel: int = option(1, "Lowest relevant grade.", min=1)
     graded: bool | None = option(
         None,
-        "Use grades, or treat all relevant documents alike (as in the paper; default except for "
-        "ERR and nDCG(dcg=exp-log2)).",
+        "Use grades (default for ERR and nDCG(dcg=exp-log2)), or treat relevant documents alike "
+        "(default for other measures, as in Dietz, Dalton & Balog 2013).",
         "--graded/--binary",
     )
-    threshold: float | None = option(
-        None, "Score threshold for set measures (SetP, SetR, SetF, SU)."
-    )
+    threshold: float | None = option(None, "Score threshold for SetP, SetR, SetF and SU.")
     teams: bool | str | Path | Mapping[str, str] = False
     units: Literal["queries", "both"] | None = "queries"
     samples: int | None = option(

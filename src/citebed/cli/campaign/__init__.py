@@ -6,7 +6,7 @@ from citebed.cli.campaign import mails, pools, results
 from citebed.cli.options import command_group
 
 campaign = command_group(
-    "Build a test collection with the authors of its papers, in two phases.",
+    "Build a test collection in two phases: ask authors of papers what is relevant.",
     new=mails.new,
     settings=mails.settings,
     papers=mails.papers,

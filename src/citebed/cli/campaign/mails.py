@@ -66,7 +66,7 @@ def new(
     options: CampaignSettings,
     database: Database = None,
 ) -> None:
-    """Start a campaign: its source papers, their authors and reference lists.
+    """Start a campaign from source papers and their authors.
 
     Example: citebed campaign new cr26 --collection mine/ --papers papers.csv --contact me@uni.org
     """
@@ -176,7 +176,7 @@ def remind(
         int, typer.Option(min=0, help="Minimum number of days since the last mail.")
     ] = 7,
 ) -> None:
-    """Remind everyone who has not answered, except people who opted out.
+    """Remind people who have not answered and have not opted out.
 
     Example: citebed campaign remind cr26 --after-days 10
     """
@@ -223,7 +223,7 @@ def returns(
         list[Path], typer.Argument(help="Files and folders with returned forms.", metavar="PATH…")
     ],
     again: Annotated[
-        bool, typer.Option("--again", help="Read returns again that were imported before.")
+        bool, typer.Option("--again", help="Also read files that were imported before.")
     ] = False,
     charset: Annotated[
         str,
@@ -231,7 +231,7 @@ def returns(
     ] = "",
     as_json: AsJson = False,
 ) -> int:
-    """Import returned forms (text, PDF, HTML), or mails with forms.
+    """Import returned forms (text, PDF, HTML, mails).
 
     citebed lists what it cannot read, with the line, and never guesses a judgement; the exit code
     is then 1. If a text is not in the charset that it declares, citebed reads it in the charset in

@@ -17,7 +17,7 @@ from citebed.wording import count, printable
 
 
 def questions(folder: Folder, output: RowOptions) -> None:
-    """List the research questions: as stated, as reworded, and why some are excluded.
+    """List the research questions, their wordings and exclusions.
 
     Example: citebed campaign questions cr26
     """
@@ -66,7 +66,7 @@ def exclude(
 
 
 def close(folder: Folder) -> None:
-    """Close phase one, and exclude questions of co-authors whose first author also answered.
+    """Close phase one. Excludes questions of co-authors whose first author also answered.
 
     'citebed campaign questions' shows these questions beforehand. Pooling closes phase one as well.
 
@@ -88,7 +88,7 @@ def search(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Search by hand for a query, and mark what its author should judge. Every step is stored.
+    """Search for papers on a question by hand. Mark those that its author should judge.
 
     Example: citebed campaign search cr26 P05-1001-a1q1 "word alignment" --mark P03-1041
     """
@@ -127,11 +127,11 @@ class PoolOptions:
 
     size: int | None = option(None, "Documents per query (default 15).", min=1)
     runs: tuple[Path, ...] = option(
-        (), "Run to pool (repeatable; default: the paper's three models)."
+        (), "Run to pool (repeatable; default: Okapi, KL divergence and cosine)."
     )
     method: str = option("rounds", METHOD)
-    depth: int = option(100, "Pool depth: documents taken from each run.", min=1)
-    seed: int = option(0, "Seed of the random stratum and of the bandit.")
+    depth: int = option(100, "How far down each run citebed may go for new papers.", min=1)
+    seed: int = option(0, "Random seed, for mtf and bandit.")
     coupling: bool = option(
         False,
         "Also search by bibliographic coupling, if the collection has citations.",
@@ -144,7 +144,7 @@ def pool(
     options: PoolOptions,
     as_json: AsJson = False,
 ) -> None:
-    """Build the phase-two judging pools: manual results first, then round-robin over the runs.
+    """Build the pools of phase two. Manual results come first, then papers of each run in turn.
 
     This closes phase one, as 'citebed campaign close' does.
 
@@ -172,7 +172,7 @@ def second(
     query: QueryId,
     judge: Annotated[str, typer.Argument(help='"Name <name@host>".')],
 ) -> None:
-    """Assign a query's pool to a second assessor, to measure agreement.
+    """Assign a pool to a second assessor, to measure agreement.
 
     Example: citebed campaign second cr26 P05-1001-a1q1 "Ben Carr <ben@example.org>"
     """

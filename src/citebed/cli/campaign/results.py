@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def agreement(folder: Folder, output: RowOptions) -> None:
-    """Measure agreement on papers judged twice: raw, Cohen's kappa, Krippendorff's alpha.
+    """Measure agreement on papers judged twice. Prints raw, Cohen's kappa, Krippendorff's alpha.
 
     Example: citebed campaign agreement cr26
     """
@@ -41,7 +41,7 @@ def _print_or_say(table: pl.DataFrame, nothing: str, style: str) -> None:
 
 
 def disagreements(folder: Folder, output: RowOptions) -> None:
-    """List papers on which assessors disagree, with every judgement.
+    """List all judgements of papers on which assessors disagree.
 
     Example: citebed campaign disagreements cr26
     """
@@ -50,10 +50,10 @@ def disagreements(folder: Folder, output: RowOptions) -> None:
 
 
 def status(folder: Folder, output: RowOptions) -> None:
-    """Show the state of every form (in outbox, sent, opened, begun, finished) and the open tasks.
+    """Show the state of every form, and the open tasks.
 
-    A mail is "sent" only if citebed gave it to a mail server. A mail that was written to the outbox
-    stays "in outbox", even after you sent it yourself.
+    The states are: in outbox, sent, opened, begun, finished. A mail is "sent" only if citebed gave
+    it to a mail server. If you send it yourself from the outbox, it stays "in outbox".
 
     Example: citebed campaign status cr26
     """
@@ -89,7 +89,7 @@ def problems(
         ),
     ] = None,
 ) -> None:
-    """List unreadable answers in returned forms, with line numbers.
+    """List unreadable lines of returned forms.
 
     Example: citebed campaign problems cr26
     """
@@ -101,7 +101,7 @@ def problems(
 
 
 def exclusions(folder: Folder, output: RowOptions) -> None:
-    """List excluded questions, the reasons, and whether an exclusion was undone.
+    """List exclusions of questions, and why.
 
     Example: citebed campaign exclusions cr26
     """
@@ -114,8 +114,8 @@ class TableChoice(RowOptions):
 
     only: tuple[str, ...] = option(
         (),
-        "Table: returns, reformulations, comparison, sources or cranfield (of a simulation also "
-        "expected and drawn; repeatable).",
+        "Print only this table: returns, reformulations, comparison, sources, cranfield or times; "
+        "after a simulation also expected or drawn (repeatable).",
     )
     latex: bool = option(False, "Print LaTeX.")
 
@@ -151,7 +151,7 @@ class TableChoice(RowOptions):
 
 
 def tables(folder: Folder, options: TableChoice) -> None:
-    """Print the tables of the paper: returns, reformulations, collections, documents by source.
+    """Print summary tables of returns, rewordings and sources.
 
     Example: citebed campaign tables cr26 --latex
     """
@@ -172,10 +172,10 @@ def export(
         typer.Option(help="Also export the whole collection as beir or ir_datasets (repeatable)."),
     ] = None,
 ) -> None:
-    """Write the judgements as qrels, with topics, pools and a version made from their content.
+    """Write the judgements as qrels, with topics and pools. Their hash is the version.
 
     t1.qrels and t12.qrels contain the queries judged in both phases, ready for 'citebed contrast';
-    the files named all-queries contain every query.
+    the files named all-queries contain all queries that are not excluded.
 
     Example: citebed campaign export cr26 -o qrels/
     """
@@ -206,7 +206,7 @@ def export(
 def backup(
     folder: Folder, file: Annotated[Path, typer.Argument(help="Backup file (.jsonl or .jsonl.gz).")]
 ) -> None:
-    """Write the whole campaign into one JSON Lines file. Assessors can keep working meanwhile.
+    """Write the whole campaign into one JSON Lines file. Assessors can keep working.
 
     Example: citebed campaign backup cr26 cr26.jsonl.gz
     """
@@ -221,7 +221,7 @@ def restore(
     collection: Annotated[Path, typer.Option(help="Collection that the campaign judges.")],
     database: Database = None,
 ) -> None:
-    """Restore a campaign from a backup, into a new folder and an empty database.
+    """Restore a campaign from a backup. The folder must be new, the database empty.
 
     Example: citebed campaign restore again/ cr26.jsonl.gz --collection mine/
     """
@@ -260,7 +260,7 @@ class SimulateCommand:
     )
     skill: float = option(0.8, "Probability that the organiser judges a result correctly.")
     systems: tuple[str, ...] = option(
-        (), "Run file or model (repeatable; default: the paper's three models).", "--system"
+        (), "Run or model (repeatable; default: Okapi, KL divergence and cosine).", "--system"
     )
     method: str = option("rounds", METHOD)
 
@@ -276,12 +276,12 @@ def simulate(
         Path | None, typer.Option("-o", "--output", help="Keep the campaign in this new folder.")
     ] = None,
 ) -> None:
-    """Simulate a whole campaign on a judged collection, to plan a real one.
+    """Simulate a campaign on a judged collection, to plan one.
 
-    Each invited author gets a judged query as the question behind a paper. By default, response
-    rates and the number of cited papers follow the campaign of Ritchie, Robertson & Teufel; noise,
-    laziness, effort and skill are guesses. Unjudged documents count as not relevant. Everything
-    printed is marked SIMULATED.
+    Each simulated author gets a judged query as the research question of a paper. By default,
+    response rates and the number of cited papers follow the campaign of Ritchie, Robertson &
+    Teufel; noise, laziness, effort and skill are guesses. Unjudged documents count as not relevant.
+    Everything printed is marked SIMULATED.
 
     Example: citebed campaign simulate cranfield/ --pool 15 --judges 60 --seed 7
     """
