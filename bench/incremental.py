@@ -54,7 +54,7 @@ def differences(seed: int, folder: Path) -> list[str]:
         for _ in range(chance.randint(3, 6)):
             step = _step(chance, folder, sources)
             step(grown)
-            with mock.patch("citebed.collection.importing.read_known", return_value=None):
+            with mock.patch("citebed.collection.importing.read_known_records", return_value=None):
                 step(slow)
             found += [f"all records looked at: {each}" for each in _of_tables(grown, slow)]
             if chance.random() < 0.7:

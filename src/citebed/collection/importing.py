@@ -24,24 +24,24 @@ from citebed._version import __version__
 from citebed.collection import tables
 from citebed.collection.building import assembling, citing
 from citebed.collection.building.citing import with_ids
-from citebed.collection.building.combining import BEFORE
+from citebed.collection.building.combining import EARLIER_COLUMNS
 from citebed.collection.building.file_sets import file_sets, judgement_problems
 from citebed.collection.building.import_report import (
-    Became,
     ImportReport,
-    became,
+    Outcome,
     check_yield,
-    counted,
-    outcomes,
-    together,
+    count_outcome,
+    count_values,
+    describe_all_files,
+    describe_files,
 )
 from citebed.collection.building.known_records import (
-    ASIDE,
-    MOST,
+    MAX_RECORDS_WITH_KEYS,
+    SET_ASIDE_TABLE,
     Change,
-    change,
-    keys_of,
-    read_known,
+    find_change,
+    make_keys,
+    read_known_records,
     write_keys,
 )
 from citebed.collection.building.known_records import NAME as RECORD_KEYS
@@ -64,13 +64,13 @@ from citebed.records import Problem
 from citebed.text.identifiers import normalise_doi
 from citebed.wording import printable
 
-_ALWAYS = frozenset(("papers", "contexts"))
+_REQUIRED_TABLES = frozenset(("papers", "contexts"))
 STANDARD_INPUT = "-"
-_TOP = pl.col("source").str.split("!").list.first()
-READ_AS = pl.col("read_as")
-OWN = {**tables.RECORD, "records": pl.Int32(), "read_as": pl.String()}
+_TOP_SOURCE = pl.col("source").str.split("!").list.first()
+ORIGINAL_ID = pl.col("read_as")
+DOCUMENT_COLUMNS = {**tables.RECORD, "records": pl.Int32(), "read_as": pl.String()}
 """The columns of documents from which an import rebuilds their records."""
-KNOWN = (
+LOOKUP_COLUMNS = (
     *("source", "doc_id", "doi", "arxiv", "year", "date", "title", "authors"),
     *("aliases", "doubtful"),
 )
@@ -139,7 +139,7 @@ def import_sources(
 
 
 def run_import(
-    folder: Path, paths: list[str | Path], make: Callable[[Path, Path], Import]
+    folder: Path, paths: list[str | Path], create_import: Callable[[Path, Path], Import]
 ) -> ImportReport:
     """Run the import that ``make`` creates from a folder and its staging folder."""
     if not paths and not (folder / store.MANIFEST).exists():
@@ -149,7 +149,7 @@ def run_import(
         store.lock_collection(folder),
         store.prepare_change(folder) as staging,
     ):
-        return make(folder, staging).run(paths)
+        return create_import(folder, staging).run(paths)
 
 
 def forget_sources(
@@ -183,7 +183,7 @@ class Import:
         self.ready = staging / "ready"
         self.options = options
         self.latex_left = assembling.LatexLeft()
-        self.is_other_read = False  # anything else than document records
+        self.has_other_changes = False  # anything else than document records
         self.is_repair = False
         self.changed: pl.DataFrame | None = None
         self.frames: Frames = {}
@@ -195,20 +195,24 @@ class Import:
             store.read_manifest(folder) if exists else Manifest(printable(folder.resolve().name))
         )
         self.rules = self.manifest.rules if options.rules is None else options.rules
-        asked = options.shard_size
-        self.shards = Shards(self.ready, self.manifest.shard_size if asked is None else asked)
-        self.known = self.read(f"{IMPORT}/sources")
+        shard_size = options.shard_size
+        self.shards = Shards(
+            self.ready, self.manifest.shard_size if shard_size is None else shard_size
+        )
+        self.source_table = self.read(f"{IMPORT}/sources")
         self.is_old = not table_files.is_complete(folder, "documents")
         if self.is_old:  # an earlier version stored less: read the files again
-            self.known = self.known.with_columns(sha256=pl.lit(""))
+            self.source_table = self.source_table.with_columns(sha256=pl.lit(""))
         workers = options.workers or os.cpu_count() or 1
         self.names = SourceNames(folder, self.manifest.sources, absolute=options.absolute)
-        self.earlier = KnownSources(folder, self.names, tuple(self.known["source"]))
+        self.known_sources = KnownSources(folder, self.names, tuple(self.source_table["source"]))
         only = tuple(map(printable, options.only))
         self.reader = self._reader(only, workers)
 
     def _reader(self, only: tuple[str, ...], workers: int) -> Reader:
-        return Reader(self.known, self.parts, only, workers, self.progress, self.options.format)
+        return Reader(
+            self.source_table, self.parts, only, workers, self.progress, self.options.format
+        )
 
     def read(self, name: str) -> pl.DataFrame:
         return table_files.read_table(self.folder, name, tables.TABLES[name])
@@ -220,22 +224,22 @@ class Import:
         self.ready.mkdir()
         self.is_repair = not paths and not forgotten
         prune = self.options.prune
-        paths = self._with_copies(paths)
+        paths = self._localise_paths(paths)
         roots = [self.names.of(path) for path in paths]
-        items = find_files(self.earlier.select_existing(paths, prune=prune), self.names)
-        self.earlier.check_folders(paths, {item.name for item in items})
+        items = find_files(self.known_sources.select_existing(paths, prune=prune), self.names)
+        self.known_sources.check_folders(paths, {item.name for item in items})
         files = [item for item in items if isinstance(item, SourceFile)]
         self.reader.problems += [item for item in items if isinstance(item, NotAFile)]
-        gone = self.earlier.find_missing({file.name for file in files}, roots, prune=prune)
-        pruned = {*forgotten, *(gone if prune else ())}
-        fresh = self.reader.read(files, pruned)
+        missing = self.known_sources.find_missing({file.name for file in files}, roots, prune=prune)
+        pruned = {*forgotten, *(missing if prune else ())}
+        new_tables = self.reader.read(files, pruned)
         replaced = {str(row["source"]) for row in self.reader.sources}
         dropped = replaced | pruned | {item.name for item in items if isinstance(item, NotAFile)}
-        self.noted = fresh["problems"].height if "problems" in fresh else 0
-        state = self._with_earlier(fresh, dropped)
-        report = self._assemble(state, dropped, roots, files)
+        self.problem_rows = new_tables["problems"].height if "problems" in new_tables else 0
+        all_tables = self._add_earlier_rows(new_tables, dropped)
+        report = self._assemble(all_tables, dropped, roots, files)
         if self.options.strict:
-            self._check_strictly(fresh)
+            self._check_strictly(new_tables)
         if check:
             check_yield(report, self.frames, {file.name for file in files})
         self.progress.step("writing", 0)
@@ -243,11 +247,11 @@ class Import:
         self.shards.sweep(self.folder)
         (self.folder / "runs").mkdir(exist_ok=True)
         if prune:
-            elsewhere = self.earlier.with_unknown_path(roots)
+            elsewhere = self.known_sources.with_unknown_path(roots)
             return replace(report, forgotten=sorted(pruned), elsewhere=elsewhere)
-        return replace(report, missing=gone, forgotten=sorted(pruned))
+        return replace(report, missing=missing, forgotten=sorted(pruned))
 
-    def _with_copies(self, paths: list[str | Path]) -> list[str | Path]:
+    def _localise_paths(self, paths: list[str | Path]) -> list[str | Path]:
         """Return the paths, with a copy of standard input, named by its content, in place of
         ``-``."""
         others = [path for path in paths if os.fspath(path) != STANDARD_INPUT]
@@ -263,18 +267,18 @@ class Import:
         papers: dict[str, list[str]] = {}
         for name in names:
             try:
-                sources += self.earlier.find_named([name])
+                sources += self.known_sources.find_named([name])
             except UnknownName as unknown:
-                found = self._paper(os.fspath(name))
-                if found is None:
+                paper = self._find_paper(os.fspath(name))
+                if paper is None:
                     more = "No paper has this key, DOI or id either."
                     raise UnknownName("source", unknown.name, unknown.known, more) from None
-                papers |= found
-        left_out = dict.fromkeys([*self.rules.forgotten, *chain(*papers.values())])
-        self.rules = self.rules.with_options(forgotten=tuple(left_out))
+                papers |= paper
+        forgotten = dict.fromkeys([*self.rules.forgotten, *chain(*papers.values())])
+        self.rules = self.rules.with_options(forgotten=tuple(forgotten))
         return replace(self.run([], sources, check=False), forgotten_papers=list(papers))
 
-    def _paper(self, name: str) -> dict[str, list[str]] | None:
+    def _find_paper(self, name: str) -> dict[str, list[str]] | None:
         """Return the citation key of the paper with this name, and its DOIs or else the ids of its
         records.
 
@@ -288,37 +292,39 @@ class Import:
         slices = partial(table_files.read_slices, self.folder)
         documents = pl.concat([tables.empty_table(schema), *slices("documents", schema)])
         arxiv = normalise_name(name).removeprefix("arxiv:")
-        for is_meant in (
+        for has_name in (
             pl.col("cite_key") == name,
             pl.col("doc_id") == name,
             pl.col("doi") == (normalise_doi(name) or ""),
             pl.col("arxiv") == arxiv,
             pl.col("keys").list.contains(name) | pl.col("aliases").list.contains(name),
         ):
-            meant = documents.filter(is_meant.fill_null(value=False))
-            if meant.height:
+            papers = documents.filter(has_name.fill_null(value=False))
+            if papers.height:
                 break
         else:
             return None
-        if meant.height > 1:
-            keys = ", ".join(map(printable, meant["cite_key"].head(5)))
+        if papers.height > 1:
+            keys = ", ".join(map(printable, papers["cite_key"].head(5)))
             raise CitebedError(f"'{printable(name)}' names several papers. Use a key: {keys}")
-        (row,) = meant.iter_rows(named=True)
-        aside = {"doc_id": pl.String(), "doi": pl.String(), "kept_as": pl.String()}
-        merged = pl.concat([tables.empty_table(aside), *slices(ASIDE, aside)])
-        own = documents.filter(records=1).select(
+        (row,) = papers.iter_rows(named=True)
+        aside_schema = {"doc_id": pl.String(), "doi": pl.String(), "kept_as": pl.String()}
+        aside_records = pl.concat(
+            [tables.empty_table(aside_schema), *slices(SET_ASIDE_TABLE, aside_schema)]
+        )
+        own_documents = documents.filter(records=1).select(
             pl.coalesce("read_as", "doc_id").alias("doc_id"), "doi", kept_as="doc_id"
         )
-        records = pl.concat([own, merged.drop_nulls("kept_as")])
-        is_own = pl.col("kept_as") == row["doc_id"]
-        ours, others = records.filter(is_own), records.filter(~is_own)
+        records = pl.concat([own_documents, aside_records.drop_nulls("kept_as")])
+        is_of_paper = pl.col("kept_as") == row["doc_id"]
+        own_records, other_records = records.filter(is_of_paper), records.filter(~is_of_paper)
         for column in ("doi", "doc_id"):
-            names = ours[column].unique(maintain_order=True)
+            identifiers = own_records[column].unique(maintain_order=True)
             if (
-                not names.null_count()
-                and others.filter(pl.col(column).is_in(names.implode())).is_empty()
+                not identifiers.null_count()
+                and other_records.filter(pl.col(column).is_in(identifiers.implode())).is_empty()
             ):
-                return {row["cite_key"]: names.to_list()}
+                return {row["cite_key"]: identifiers.to_list()}
         what = f"'{printable(name)}' shares its id with another paper, so it cannot be left out"
         raise CitebedError(f"{what} alone. Change the id in its source, or forget the source.")
 
@@ -330,59 +336,68 @@ class Import:
 
     # --- putting together ---
 
-    def _with_earlier(self, fresh: Frames, dropped: set[str]) -> Frames:
+    def _add_earlier_rows(self, new_tables: Frames, dropped: set[str]) -> Frames:
         """Return all tables except the records: new rows, and the rows of earlier imports."""
-        others = {name: kind for name, kind in tables.READ.items() if name != RECORDS}
+        schemas = {name: kind for name, kind in tables.READ.items() if name != RECORDS}
         earlier = {
             name: self.read(name if name in tables.TABLES else f"{IMPORT}/{name}")
-            for name in others
+            for name in schemas
         }
         # Drop problems of whole query sets; remaining ones are reported again.
-        said = _problem_frame(judgement_problems(earlier["judgements"], self.manifest.rules))
-        earlier["problems"] = earlier["problems"].join(
-            said, on=said.columns, how="anti", maintain_order="left"
+        old_judgement_problems = _problem_frame(
+            judgement_problems(earlier["judgements"], self.manifest.rules)
         )
-        state: Frames = {}
-        for name, schema in others.items():
-            rows = earlier[name].filter(still_there(dropped))
-            new = fresh.get(name)
+        earlier["problems"] = earlier["problems"].join(
+            old_judgement_problems,
+            on=old_judgement_problems.columns,
+            how="anti",
+            maintain_order="left",
+        )
+        all_tables: Frames = {}
+        for name, schema in schemas.items():
+            rows = earlier[name].filter(not_from(dropped))
+            new = new_tables.get(name)
             if name != "problems" and (new is not None or rows.height < earlier[name].height):
-                self.is_other_read = True
+                self.has_other_changes = True
             parts = [rows] if new is None else [rows, new.select(list(schema))]
             table = pl.concat(parts, rechunk=False)
             ordered = table["source"].is_sorted()
-            state[name] = table if ordered else table.sort("source", maintain_order=True)
-        return state
+            all_tables[name] = table if ordered else table.sort("source", maintain_order=True)
+        return all_tables
 
-    def _records(self, dropped: set[str]) -> assembling.Decided:
+    def _decide_records(self, dropped: set[str]) -> assembling.Decided:
         """Decide what becomes of all records; documents of several records are split into them
         again."""
         parts = Parts(self.parts, self.reader.records)
         fresh = len(parts)
-        renamed = pl.col("aliases").list.first() if self.is_old else READ_AS
+        original_id = pl.col("aliases").list.first() if self.is_old else ORIGINAL_ID
         slices = partial(table_files.read_slices, self.folder)
-        for piece in slices("documents", {**OWN, "aliases": pl.List(pl.String())}):
-            own = own_records(piece.filter(still_there(dropped)), renamed)
-            parts.add(own.select(list(tables.RECORD)), int(piece.estimated_size()))
-        for piece in slices(ASIDE, tables.RECORD):
-            parts.add(piece.filter(still_there(dropped)), int(piece.estimated_size()))
-        return assembling.decide(parts, self.rules, fresh, slices("documents", BEFORE))
+        for piece in slices("documents", {**DOCUMENT_COLUMNS, "aliases": pl.List(pl.String())}):
+            own_documents = restore_single_records(piece.filter(not_from(dropped)), original_id)
+            parts.add(own_documents.select(list(tables.RECORD)), int(piece.estimated_size()))
+        for piece in slices(SET_ASIDE_TABLE, tables.RECORD):
+            parts.add(piece.filter(not_from(dropped)), int(piece.estimated_size()))
+        return assembling.decide(parts, self.rules, fresh, slices("documents", EARLIER_COLUMNS))
 
     def _assemble(
-        self, state: Frames, dropped: set[str], roots: list[str], files: list[SourceFile]
+        self, all_tables: Frames, dropped: set[str], roots: list[str], files: list[SourceFile]
     ) -> ImportReport:
         """Make everything that the import writes, and return the report."""
         self.progress.step("merging", 0)
-        told = self._make_documents(dropped)
+        outcome = self._make_documents(dropped)
         self.progress.step("citing", 0)
-        read = citing.Citing(**{name: state[name] for name in citing.Citing._fields})
-        cited = read if self._stays(state) else self._resolved(read, state)
-        doubts = judgement_problems(state["judgements"], self.rules)
-        self.reader.problems += [*doubts, *told.problems]
-        rows = self.known.filter(~pl.col("source").is_in(list(dropped)))
+        citing_tables = citing.Citing(**{name: all_tables[name] for name in citing.Citing._fields})
+        resolved = (
+            citing_tables
+            if self._leaves_citing_unchanged(all_tables)
+            else self._resolve_references(citing_tables, all_tables)
+        )
+        problems_of_judgements = judgement_problems(all_tables["judgements"], self.rules)
+        self.reader.problems += [*problems_of_judgements, *outcome.problems]
+        rows = self.source_table.filter(~pl.col("source").is_in(list(dropped)))
         read_now = pl.DataFrame(self.reader.sources, schema=dict(tables.SOURCES))
         sources = pl.concat([rows, read_now]).sort("source")
-        problems = pl.concat([state["problems"], _problem_frame(self.reader.problems)])
+        problems = pl.concat([all_tables["problems"], _problem_frame(self.reader.problems)])
         self.frames |= {f"{IMPORT}/problems": problems, f"{IMPORT}/sources": sources}
         self.new_manifest = Manifest(
             name=printable(self.options.name or self.manifest.name),
@@ -393,93 +408,101 @@ class Import:
             shards=self.shards.names,
             shard_size=self.shards.size,
         )
-        return self._report(told, state, cited, files)
+        return self._make_report(outcome, all_tables, resolved, files)
 
-    def _stays(self, state: Frames) -> bool:
+    def _leaves_citing_unchanged(self, all_tables: Frames) -> bool:
         """Return True if the other tables and the queries stay as they are, because they refer to
         no document that changes. In that case, count the queries."""
-        if self.is_other_read or self.changed is None:
+        if self.has_other_changes or self.changed is None:
             return False
-        if citing.are_asked(self.changed, *citing.asked(state)).height:
+        if citing.find_matching_documents(
+            self.changed, *citing.collect_lookup_keys(all_tables)
+        ).height:
             return False
         for name in self.manifest.query_sets:
             path = self.folder / "queries" / f"{name}.jsonl"
             self.queries[name] = read_small(path, SET_BYTES).count(b"\n") if path.exists() else 0
         return True
 
-    def _resolved(self, read: citing.Citing, state: Frames) -> citing.Citing:
+    def _resolve_references(
+        self, citing_tables: citing.Citing, all_tables: Frames
+    ) -> citing.Citing:
         """Look up what papers cite; make the tables that refer to documents, and the queries."""
-        ours, others = self._known(state)
-        names = unique_names(ours)
-        every = pl.concat([ours.with_columns(kept=True), others.with_columns(kept=False)])
-        cited = citing.resolve(read, every, self.rules)
-        self.query_sets = citing.query_sets(cited, ours, self.rules)
-        self.query_sets |= file_sets(state["topics"], state["judgements"], self.rules)[0]
+        documents, excluded = self._lookup_tables(all_tables)
+        names = unique_names(documents)
+        candidates = pl.concat(
+            [documents.with_columns(kept=True), excluded.with_columns(kept=False)]
+        )
+        resolved = citing.resolve(citing_tables, candidates, self.rules)
+        self.query_sets = citing.query_sets(resolved, documents, self.rules)
+        self.query_sets |= file_sets(all_tables["topics"], all_tables["judgements"], self.rules)[0]
         self.queries = {name: each.queries.height for name, each in self.query_sets.items()}
         self.frames = {
-            "papers": cited.papers,
-            "references": cited.references,
-            "contexts": cited.contexts,
-            "links": with_ids(state["links"], ours, names),
-            "sections": with_ids(state["sections"], ours, names),
-            **{f"{IMPORT}/{name}": state[name] for name in ("lists", "topics", "judgements")},
+            "papers": resolved.papers,
+            "references": resolved.references,
+            "contexts": resolved.contexts,
+            "links": with_ids(all_tables["links"], documents, names),
+            "sections": with_ids(all_tables["sections"], documents, names),
+            **{f"{IMPORT}/{name}": all_tables[name] for name in ("lists", "topics", "judgements")},
         }
-        return cited
+        return resolved
 
-    def _report(
-        self, told: Became, state: Frames, cited: citing.Citing, files: list[SourceFile]
+    def _make_report(
+        self, outcome: Outcome, all_tables: Frames, resolved: citing.Citing, files: list[SourceFile]
     ) -> ImportReport:
-        read = self.reader.sources
+        read_files = self.reader.sources
         sources, problems = (self.frames[f"{IMPORT}/{name}"] for name in ("sources", "problems"))
-        lost = problems.filter(kind="skipped").height + self.reader.problem_count - self.noted
-        formats = pl.Series([row["format"] for row in read], dtype=pl.String)
-        others = sum(state[name].height for name in ("topics", "judgements"))
+        skipped = (
+            problems.filter(kind="skipped").height + self.reader.problem_count - self.problem_rows
+        )
+        formats = pl.Series([row["format"] for row in read_files], dtype=pl.String)
+        others = sum(all_tables[name].height for name in ("topics", "judgements"))
         return ImportReport(
             folder=self.folder,
             files=len(files),
-            unchanged=len(files) - len(read),
-            records=told.records,
-            documents=told.documents,
-            merged=told.records - sum(told.set_aside.values()) - told.documents,
-            set_aside=told.set_aside,
-            papers=cited.papers.height,
-            resolved=counted(cited.references["resolved_by"].drop_nulls()),
-            outside=citing.paragraphs_outside(cited.contexts, self.rules),
+            unchanged=len(files) - len(read_files),
+            records=outcome.records,
+            documents=outcome.documents,
+            merged=outcome.records - sum(outcome.set_aside.values()) - outcome.documents,
+            set_aside=outcome.set_aside,
+            papers=resolved.papers.height,
+            resolved=count_values(resolved.references["resolved_by"].drop_nulls()),
+            outside=citing.paragraphs_outside(resolved.contexts, self.rules),
             queries=self.queries,
             problems=problems,
-            outcomes=outcomes(told.files, read, self.reader.copies),
-            formats=counted(formats.str.split(", ").explode()),
+            outcomes=describe_files(outcome.files, read_files, self.reader.copies),
+            formats=count_values(formats.str.split(", ").explode()),
             new_problems=self._new_problems(problems),
-            doubtful=told.doubtful,
+            doubtful=outcome.doubtful,
             latex_left=self.latex_left.texts,
-            together=together(told.files, read),
-            met=int(sources["records"].sum()) + lost,
-            others=others + cited.papers.height + state["lists"]["source"].n_unique(),
+            together=describe_all_files(outcome.files, read_files),
+            met=int(sources["records"].sum()) + skipped,
+            others=others + resolved.papers.height + all_tables["lists"]["source"].n_unique(),
         )
 
-    def _make_documents(self, dropped: set[str]) -> Became:
+    def _make_documents(self, dropped: set[str]) -> Outcome:
         """Write the tables of documents and of records set aside, which may be larger than
         memory."""
-        if (changed := self._change(dropped)) is not None:
-            return self._write_change(changed)
-        decided = self._records(dropped)
-        made = assembling.documents(decided, self.parts / "documents", self._crew)
-        self.shards.write_documents(self.latex_left.counted(made))
-        aside = self.ready / f"{ASIDE}.parquet"
+        if (change := self._find_change(dropped)) is not None:
+            return self._write_change(change)
+        decided = self._decide_records(dropped)
+        pieces = assembling.documents(decided, self.parts / "documents", self._run_in_workers)
+        self.shards.write_documents(self.latex_left.counted(pieces))
+        aside = self.ready / f"{SET_ASIDE_TABLE}.parquet"
         table_files.write_frames(aside, assembling.set_aside(decided), tables.SET_ASIDE)
         self.is_any_aside = bool(decided.table.select(assembling.is_aside().any()).item())
-        if not self.shards.size and decided.table.height <= MOST:
-            keys = keys_of(decided, self.latex_left.counts)
+        if not self.shards.size and decided.table.height <= MAX_RECORDS_WITH_KEYS:
+            keys = make_keys(decided, self.latex_left.counts)
             (documents,) = self.shards.documents()
             where = aside if self.is_any_aside else None
             write_keys(self.ready, keys, documents, where, self.rules)
         shutil.rmtree(self.parts)  # free the disk space early
-        return became(decided)
+        return count_outcome(decided)
 
-    def _crew(self, target: str, jobs: Iterable[object]) -> Iterable[Any]:
+    def _run_in_workers(self, target: str, jobs: Iterable[object]) -> Iterable[Any]:
         return run_all(target, jobs, self.reader.workers, lambda job, run: [run(job)])
 
-    def _change(self, dropped: set[str]) -> Change | None:
+    def _find_change(self, dropped: set[str]) -> Change | None:
         """Decide what changes without processing all records; return ``None`` if that is
         impossible.
 
@@ -489,68 +512,79 @@ class Import:
             return None
         if self.shards.size or self.manifest.shards:
             return None
-        known = None if self.is_old else read_known(self.folder, self.rules)
-        if known is None:
+        known_records = None if self.is_old else read_known_records(self.folder, self.rules)
+        if known_records is None:
             return None
         fresh = partial(Parts, self.parts, self.reader.records)
-        return change(known, fresh, ~still_there(dropped), self.rules)
+        return find_change(known_records, fresh, ~not_from(dropped), self.rules)
 
-    def _write_change(self, changed: Change) -> Became:
+    def _write_change(self, change: Change) -> Outcome:
         """Write the tables of documents and of records set aside, if they change."""
-        made = assembling.documents(changed.decided, self.parts / "documents", self._crew)
-        fresh = pl.concat([tables.empty_table(tables.DOCUMENTS), *self.latex_left.counted(made)])
-        aside = [tables.empty_table(tables.SET_ASIDE), *assembling.set_aside(changed.decided)]
-        keys = changed.keys(self.latex_left.counts)
+        pieces = assembling.documents(
+            change.decided, self.parts / "documents", self._run_in_workers
+        )
+        fresh = pl.concat([tables.empty_table(tables.DOCUMENTS), *self.latex_left.counted(pieces)])
+        aside = [tables.empty_table(tables.SET_ASIDE), *assembling.set_aside(change.decided)]
+        keys = change.keys(self.latex_left.counts)
         self.latex_left.texts = int(keys["latex"].sum())
-        known, self.is_any_aside = changed.known, bool(changed.aside.height)
-        for name, before, rows, new in (
-            ("documents", known.documents, changed.documents["document"], fresh),
-            (ASIDE, known.aside, changed.aside["aside"], pl.concat(aside)),
+        known_records, self.is_any_aside = change.known, bool(change.aside.height)
+        for name, stored, rows, new in (
+            ("documents", known_records.documents, change.documents["document"], fresh),
+            (SET_ASIDE_TABLE, known_records.aside, change.aside["aside"], pl.concat(aside)),
         ):
             path = self.ready / f"{name}.parquet"
-            if before is None:
+            if stored is None:
                 table_files.write_table(path, new, tables.TABLES[name])
-            elif rows.null_count() or len(rows) != sum(before.sizes):
-                table_files.write_changed(path, before, rows, new, self.parts)
-        where = self._now(ASIDE) if self.is_any_aside else None
-        write_keys(self.ready, keys, self._now("documents"), where, self.rules)
+            elif rows.null_count() or len(rows) != sum(stored.sizes):
+                table_files.write_changed(path, stored, rows, new, self.parts)
+        aside_path = self._path_after(SET_ASIDE_TABLE) if self.is_any_aside else None
+        write_keys(self.ready, keys, self._path_after("documents"), aside_path, self.rules)
         shutil.rmtree(self.parts)
-        gone = known.documents_of(changed.touched), known.left_out(changed.touched)
+        removed = (
+            known_records.take_documents(change.touched),
+            known_records.excluded_records(change.touched),
+        )
         self.changed = pl.concat(
             [
-                *(part.select(KNOWN) for part in (gone[0], fresh)),
-                *(known_aside(part.lazy()).collect() for part in (gone[1], *aside)),
+                *(part.select(LOOKUP_COLUMNS) for part in (removed[0], fresh)),
+                *(select_excluded(part.lazy()).collect() for part in (removed[1], *aside)),
             ]
         )
-        return became(changed.of_all())
+        return count_outcome(change.all_decisions())
 
-    def _now(self, name: str) -> Path:
+    def _path_after(self, name: str) -> Path:
         """Return the file of a table after the import."""
         path = self.ready / f"{name}.parquet"
         return path if path.exists() else self.folder / f"{name}.parquet"
 
-    def _known(self, state: Frames) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def _lookup_tables(self, all_tables: Frames) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the documents and the excluded records, in which references and links are looked
         up."""
-        needed = any(state[name].height for name in ("papers", "lists", "links", "sections"))
-        rows = None if needed else 0
-        read = []
-        for documents in self.shards.documents() if self.shards.names else [self._now("documents")]:
-            with reusable_path(documents) as path:
-                read.append(pl.scan_parquet(path, glob=False, n_rows=rows).select(KNOWN).collect())
-        ours = pl.concat(read)
+        is_needed = any(
+            all_tables[name].height for name in ("papers", "lists", "links", "sections")
+        )
+        rows = None if is_needed else 0
+        parts = []
+        for file in (
+            self.shards.documents() if self.shards.names else [self._path_after("documents")]
+        ):
+            with reusable_path(file) as path:
+                parts.append(
+                    pl.scan_parquet(path, glob=False, n_rows=rows).select(LOOKUP_COLUMNS).collect()
+                )
+        documents_table = pl.concat(parts)
         if not self.is_any_aside:
-            return ours, ours.clear()
-        with reusable_path(self._now(ASIDE)) as path:
+            return documents_table, documents_table.clear()
+        with reusable_path(self._path_after(SET_ASIDE_TABLE)) as path:
             aside = pl.scan_parquet(path, glob=False, n_rows=rows)
-            return ours, known_aside(aside).collect()
+            return documents_table, select_excluded(aside).collect()
 
     def _new_problems(self, problems: pl.DataFrame) -> pl.DataFrame:
         """Return the problems of files read now, and others that no earlier import reported."""
         read = [str(row["source"]) for row in self.reader.sources]
-        is_read = _TOP.is_in(read)
-        before = self.read(f"{IMPORT}/problems")
-        others = problems.filter(~is_read).join(before, on=before.columns, how="anti")
+        is_read = _TOP_SOURCE.is_in(read)
+        earlier = self.read(f"{IMPORT}/problems")
+        others = problems.filter(~is_read).join(earlier, on=earlier.columns, how="anti")
         return pl.concat([problems.filter(is_read), others]).sort("source", maintain_order=True)
 
     def _manifest_sources(
@@ -575,15 +609,15 @@ class Import:
         """Write everything that the import puts in place; return the files to delete."""
         remove = []
         if not self.is_any_aside:
-            (self.ready / f"{ASIDE}.parquet").unlink(missing_ok=True)
-            remove.append(f"{ASIDE}.parquet")
+            (self.ready / f"{SET_ASIDE_TABLE}.parquet").unlink(missing_ok=True)
+            remove.append(f"{SET_ASIDE_TABLE}.parquet")
         if not (self.ready / f"{RECORD_KEYS}.parquet").exists():
             remove.append(f"{RECORD_KEYS}.parquet")
-        remove += self.shards.without(self.folder)
+        remove += self.shards.replaced_files(self.folder)
         self.shards.write_others(self.frames, self.new_manifest)
         for name, table in self.frames.items():
             schema = tables.TABLES[name]
-            if self.shards.has(name) or (table.is_empty() and name not in _ALWAYS):
+            if self.shards.has(name) or (table.is_empty() and name not in _REQUIRED_TABLES):
                 remove.append(f"{name}.parquet")
             else:
                 table_files.write_table(self.ready / f"{name}.parquet", table, schema)
@@ -599,23 +633,25 @@ class Import:
         return remove
 
 
-def still_there(dropped: Iterable[str]) -> pl.Expr:
+def not_from(dropped: Iterable[str]) -> pl.Expr:
     """Select rows of sources that are not dropped."""
-    return ~_TOP.is_in(list(dropped))
+    return ~_TOP_SOURCE.is_in(list(dropped))
 
 
-def own_records(documents: pl.DataFrame, renamed: pl.Expr = READ_AS) -> pl.DataFrame:
+def restore_single_records(
+    documents: pl.DataFrame, original_id: pl.Expr = ORIGINAL_ID
+) -> pl.DataFrame:
     """Return the documents that consist of one record, as read. A document that was ``renamed``,
     because another had its id, gets its own id again."""
-    own = documents.filter(pl.col("records") == 1)
-    return own.with_columns(doc_id=pl.coalesce(renamed, "doc_id"))
+    single = documents.filter(pl.col("records") == 1)
+    return single.with_columns(doc_id=pl.coalesce(original_id, "doc_id"))
 
 
-def known_aside(aside: pl.LazyFrame) -> pl.LazyFrame:
+def select_excluded(aside: pl.LazyFrame) -> pl.LazyFrame:
     """Return the excluded records with the columns in which references are looked up."""
     nothing = pl.lit([], dtype=pl.List(pl.String))
-    others = aside.filter(pl.col("kept_as").is_null())
-    return others.with_columns(aliases=nothing, doubtful=nothing).select(KNOWN)
+    excluded = aside.filter(pl.col("kept_as").is_null())
+    return excluded.with_columns(aliases=nothing, doubtful=nothing).select(LOOKUP_COLUMNS)
 
 
 def _problem_frame(problems: list[tuple[str, Problem]]) -> pl.DataFrame:

@@ -43,7 +43,7 @@ class Copies(NamedTuple):
     files: list[Path]
 
 
-def brought(engine: Engine, address: str, folder: Path) -> Copies:
+def fetch_files(engine: Engine, address: str, folder: Path) -> Copies:
     """Copy the file, or all files of the folder or pattern, at an address to ``folder``, which this
     machine and the workers must see."""
     root = _in_store(_PATTERN.sub("", address))

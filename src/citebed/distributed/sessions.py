@@ -331,7 +331,7 @@ def collect_arrow(frame: DataFrame) -> Any:
         return frame.toArrow()
 
 
-def brought(frame: DataFrame) -> pl.DataFrame:
+def collect_frame(frame: DataFrame) -> pl.DataFrame:
     """Return the rows of a frame. Raise the error of a worker, if there is one."""
     table = pl.DataFrame(collect_arrow(frame))
     raise_errors(table)

@@ -27,7 +27,7 @@ from citebed.distributed.arrow import (
     spark_schema,
     to_arrow,
 )
-from citebed.distributed.sessions import Engine, brought, one_row_batches
+from citebed.distributed.sessions import Engine, collect_frame, one_row_batches
 from citebed.distributed.shuffle import (
     Given,
     Message,
@@ -105,9 +105,9 @@ class SparkShards:
     def rows(self, work: Work, schema: Schema) -> pl.DataFrame:
         """Return the rows of all shards."""
         if pl.Binary not in schema.values():
-            return brought(self._each(work, schema))
+            return collect_frame(self._each(work, schema))
         with one_row_batches(self.engine):
-            return brought(self._each(work, schema))
+            return collect_frame(self._each(work, schema))
 
     def sums(self, work: Work, schema: Schema, keys: Sequence[str]) -> pl.DataFrame:
         """Return the rows of all shards; the numbers of rows with equal keys are added up."""
@@ -115,7 +115,7 @@ class SparkShards:
 
         numbers = [of.sum(name).alias(name) for name in schema if name not in keys]
         grouped = self._each(work, schema).groupBy(*keys)
-        return brought(grouped.agg(*numbers, of.max(ERROR).alias(ERROR)))
+        return collect_frame(grouped.agg(*numbers, of.max(ERROR).alias(ERROR)))
 
     def best(self, work: Work, schema: Schema, depth: int) -> pl.DataFrame:
         """Return the best documents of each query from all shards."""
@@ -128,7 +128,7 @@ class SparkShards:
 
         part = of.floor(of.coalesce(of.col("query"), of.lit(0)) / of.lit(_TOGETHER))
         merged = self._each(work, schema).groupBy(part)
-        return brought(merged.applyInArrow(_handing_on(merge, whole), spark_schema(whole)))
+        return collect_frame(merged.applyInArrow(_handing_on(merge, whole), spark_schema(whole)))
 
     def handed_back(self, count: CountAll, keep: KeepAll) -> None:
         """Count the terms of all shards, and give each shard the sums of its own terms."""
@@ -145,7 +145,7 @@ class SparkShards:
         sums = rows.applyInArrow(_handing_on(add, schema), spark_schema(schema))
         kept = {**KEPT, ERROR: pl.String}
         by_shard = sums.groupBy(of.coalesce("shard", of.lit("")))
-        brought(by_shard.applyInArrow(_handing_on(keep, kept), spark_schema(kept)))
+        collect_frame(by_shard.applyInArrow(_handing_on(keep, kept), spark_schema(kept)))
 
 
 def _handing_on(
@@ -180,7 +180,7 @@ def index_on(
 
 
 def _everywhere(engine: Engine, work: IndexShard, folders: list[Path]) -> pl.DataFrame:
-    return brought(each(engine, folders, work, BUILT))
+    return collect_frame(each(engine, folders, work, BUILT))
 
 
 def search_on(engine: Engine, collection: str | Path | Collection) -> ShardedSearch:

@@ -62,7 +62,7 @@ def steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list
                 step(quick)
             counts.append(sum(looked))
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("citebed.collection.importing.read_known", lambda *_: None)
+                patch.setattr("citebed.collection.importing.read_known_records", lambda *_: None)
                 step(slow)
             assert_equal(quick, slow)
         return counts
@@ -274,7 +274,7 @@ def test_keys_that_are_damaged_or_of_other_tables_are_made_anew(
     for folder in (collection, tmp_path / "whole"):
         import_sources(folder, [more])
     assert_equal(collection, tmp_path / "whole")
-    assert known_records.read_known(collection, Rules()) is not None
+    assert known_records.read_known_records(collection, Rules()) is not None
 
 
 def test_documents_that_another_program_wrote_are_read_anew(tmp_path: Path) -> None:
@@ -284,7 +284,7 @@ def test_documents_that_another_program_wrote_are_read_anew(tmp_path: Path) -> N
     import_sources(tmp_path / "c", [first])
     path = tmp_path / "c" / "documents.parquet"
     pl.read_parquet(path).with_columns(title=pl.lit("One title")).write_parquet(path)
-    assert known_records.read_known(tmp_path / "c", Rules()) is None
+    assert known_records.read_known_records(tmp_path / "c", Rules()) is None
     import_sources(tmp_path / "c", [more])
     titles = read_table(tmp_path / "c", "documents", DOCUMENTS)["title"]
     assert "One title" in titles.to_list()

@@ -23,7 +23,7 @@ from citebed.distributed import arrow, run_rows, sessions, shards, shuffle
 from citebed.distributed.engine import Engine
 from citebed.distributed.errors import translate_error, translate_errors
 from citebed.distributed.filtering import driver
-from citebed.distributed.sessions import brought
+from citebed.distributed.sessions import collect_frame
 from citebed.errors import CitebedError
 from citebed.timeline.filters import parse_filter
 from citebed.timeline.filters.runner import FilterTask
@@ -169,7 +169,7 @@ def _begin(module: ModuleType, engine: Engine, folder: Path) -> None:
     elif module is run_rows:
         engine.evaluate(folder / "a.qrels", folder / "a.run")
     elif module is shards:
-        brought(shards.each(engine, [1], lambda _: pl.DataFrame({"n": [1]}), {"n": pl.Int64}))
+        collect_frame(shards.each(engine, [1], lambda _: pl.DataFrame({"n": [1]}), {"n": pl.Int64}))
     else:
         (folder / "topics.jsonl").write_text('{"query_id": "t", "name": "Ada"}\n')
         topics = read_topics(folder / "topics.jsonl")

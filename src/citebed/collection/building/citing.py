@@ -68,7 +68,7 @@ def resolve(read: Citing, records: pl.DataFrame, rules: Rules) -> Citing:
     return Citing(papers, references, _resolve_contexts(read.contexts, references), read.lists)
 
 
-def asked(tables: Mapping[str, pl.DataFrame]) -> tuple[pl.Series, pl.Series]:
+def collect_lookup_keys(tables: Mapping[str, pl.DataFrame]) -> tuple[pl.Series, pl.Series]:
     """Return the names and the folded titles that the tables look up. A document without any of
     these does not change the results of `resolve` and `with_ids`."""
     record = pl.col("record").str.replace_all(r"\s+", "_").str.to_lowercase()
@@ -86,15 +86,17 @@ def asked(tables: Mapping[str, pl.DataFrame]) -> tuple[pl.Series, pl.Series]:
     return names.drop_nulls().unique(), plain.drop_nulls().unique()
 
 
-def are_asked(documents: pl.DataFrame, names: pl.Series, titles: pl.Series) -> pl.DataFrame:
+def find_matching_documents(
+    documents: pl.DataFrame, names: pl.Series, titles: pl.Series
+) -> pl.DataFrame:
     """Return the documents with a name or a title from `asked`."""
     named = all_names(documents).filter(pl.col("name").is_in(names.implode()))
-    is_asked = (
+    is_match = (
         pl.col("doc_id").is_in(named["doc_id"].implode())
         | pl.col("doi").is_in(names.implode()).fill_null(value=False)
         | plain_title(pl.col("title")).is_in(titles.implode()).fill_null(value=False)
     )
-    return documents.filter(is_asked)
+    return documents.filter(is_match)
 
 
 def _with_lists(read: Citing) -> pl.DataFrame:
@@ -140,7 +142,7 @@ def _resolve_references(references: pl.DataFrame, names: pl.DataFrame) -> pl.Dat
     for by in stated:
         known = names.select(pl.col("name").alias(f"as_{by}"), pl.col("doc_id").alias(f"by_{by}"))
         rows = rows.join(known, on=f"as_{by}", how="left", maintain_order="left")
-    return _resolved(rows, [f"by_{by}" for by in stated])
+    return _fill_in_documents(rows, [f"by_{by}" for by in stated])
 
 
 def _arxiv_name() -> pl.Expr:
@@ -150,7 +152,7 @@ def _arxiv_name() -> pl.Expr:
     return pl.coalesce(stated, *(pl.when(is_arxiv(name)).then(name) for name in named))
 
 
-def _resolved(references: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
+def _fill_in_documents(references: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
     """Fill in ``doc_id`` from the first of these columns (``by_doi``, …) with a value, and
     ``resolved_by`` with the name of that column."""
     by = (
@@ -184,7 +186,9 @@ def _resolve_titles(references: pl.DataFrame, documents: pl.DataFrame) -> pl.Dat
     joined = references.join(titles, on="plain", how="left", maintain_order="left")
     cited = first_author(pl.concat_list("author"))
     same = (cited == "") | (pl.col("first") == "") | (cited == pl.col("first"))
-    return _resolved(joined.with_columns(by_title=pl.when(same).then("by_title")), ["by_title"])
+    return _fill_in_documents(
+        joined.with_columns(by_title=pl.when(same).then("by_title")), ["by_title"]
+    )
 
 
 def _resolve_preprints(references: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
@@ -212,7 +216,7 @@ def _resolve_preprints(references: pl.DataFrame, documents: pl.DataFrame) -> pl.
     joined = lost.join(works, on="work", how="left", maintain_order="left")
     either = pl.col("preprint") | pl.col("on_arxiv")
     rows = joined.with_columns(by_preprint=pl.when(either).then("by_preprint"))
-    return _resolved(rows, ["by_preprint"])
+    return _fill_in_documents(rows, ["by_preprint"])
 
 
 def _resolve_papers(

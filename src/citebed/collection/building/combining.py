@@ -263,7 +263,7 @@ def _raw(gaps: Row, kind: str) -> dict[str, str]:
 # --- Cite keys --------------------------------------------------------------------------------
 
 
-BEFORE = {name: DOCUMENTS[name] for name in ("doc_id", "doi", "title", "year", "cite_key")}
+EARLIER_COLUMNS = {name: DOCUMENTS[name] for name in ("doc_id", "doi", "title", "year", "cite_key")}
 """The columns of earlier documents that `with_cite_keys` reads."""
 SAME = (("doc_id", "title"), ("doc_id", "doi"), ("doi",), ("title", "year"))
 """Columns that identify a document of an earlier import, most reliable first: ids and records may
@@ -282,7 +282,7 @@ def with_cite_keys(
     ).collect()  # fmt: skip
     records = records.hstack(parts.take(records, WISHES))
     documents = wishes(records)
-    rows = pl.concat([_hashed(piece) for piece in (empty_table(BEFORE), *before)])
+    rows = pl.concat([_hashed(piece) for piece in (empty_table(EARLIER_COLUMNS), *before)])
     documents = documents.join(
         earlier_keys(records, rows), on="owner", how="left", maintain_order="left"
     )

@@ -27,7 +27,7 @@ _NAMES = {
     "title": "by title",
     "preprint": "as preprint or published version (title and first author are the same)",
 }
-_FATES = {
+_OUTCOME_WORDS = {
     "other": "merged with others",
     "within": "merged among themselves",
     "aside": "set aside",
@@ -210,7 +210,10 @@ class ImportReport:
             *((("outside", "paragraphs", sum(self.outside.values())),) if self.outside else ()),
             *(("set aside", reason, count) for reason, count in self.set_aside.items()),
             *(("queries", name, count) for name, count in self.queries.items()),
-            *(("problems", kind, count) for kind, count in counted(self.problems["kind"]).items()),
+            *(
+                ("problems", kind, count)
+                for kind, count in count_values(self.problems["kind"]).items()
+            ),
             ("gone", "sources", len(self.missing)),
             ("forgotten", "sources", len(self.forgotten)),
             *(("account", name, number) for name, number in self.account._asdict().items()),
@@ -220,7 +223,7 @@ class ImportReport:
         return [{"group": group, "name": name, "value": value} for group, name, value in rows]
 
 
-def counted(values: pl.Series) -> dict[str, int]:
+def count_values(values: pl.Series) -> dict[str, int]:
     """Count each value, the most frequent first."""
     return dict(values.value_counts(sort=True).iter_rows())
 
@@ -238,14 +241,16 @@ def check_yield(report: ImportReport, frames: Frames, named: Collection[str]) ->
     sources = frames[f"{IMPORT}/sources"]
     useful = set(sources.filter(pl.col("records") > 0)["source"])
     if not useful:
-        raise CitebedError(_nothing(report, named) or "nothing would be left. Nothing was changed.")
+        raise CitebedError(
+            _explain_empty_import(report, named) or "nothing would be left. Nothing was changed."
+        )
     copies = set(named) - set(sources["source"])  # their contents were read before
     lenders = report.problems.filter(pl.col("what") == ONLY_STRINGS)["source"]
     if named and not copies and useful.isdisjoint(named) and lenders.is_in(list(named)).sum() == 0:
-        raise CitebedError(_nothing(report, named))
+        raise CitebedError(_explain_empty_import(report, named))
 
 
-def _nothing(report: ImportReport, named: Collection[str]) -> str:
+def _explain_empty_import(report: ImportReport, named: Collection[str]) -> str:
     """Return why the named files gave no records, if known."""
     top = pl.col("source").str.split("!").list.first()
     rows = report.problems.filter(top.is_in(list(named)))
@@ -267,7 +272,7 @@ records of ``other`` files, and records set ``aside``."""
 
 
 @dataclass(frozen=True)
-class Became:
+class Outcome:
     """The outcome of all records: the number of records, documents, excluded records by reason, and
     doubtful documents; and the counts by file."""
 
@@ -279,20 +284,20 @@ class Became:
     problems: list[tuple[str, Problem]] = field(default_factory=list)
 
 
-def became(decided: Decided) -> Became:
+def count_outcome(decided: Decided) -> Outcome:
     """Count what became of the records."""
     table = decided.table
-    return Became(
+    return Outcome(
         records=table.height,
         documents=table["owner"].drop_nulls().n_unique(),
-        set_aside=counted(table["reason"].drop_nulls().cast(pl.String)),
+        set_aside=count_values(table["reason"].drop_nulls().cast(pl.String)),
         doubtful=table.filter("doubtful")["owner"].n_unique(),
-        files=fates(decided),
+        files=count_by_file(decided),
         problems=decided.problems,
     )
 
 
-def fates(decided: Decided) -> Files:
+def count_by_file(decided: Decided) -> Files:
     """Count what became of the records of each file."""
     names = sorted({name.partition("!")[0] for name in decided.sources})
     files = {name: number for number, name in enumerate(names)}
@@ -321,27 +326,33 @@ Read = list[dict[str, object]]
 """A row for each file that was read."""
 
 
-def outcomes(files: Files, read: Read, copies: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+def describe_files(
+    files: Files, read: Read, copies: Iterable[tuple[str, str]]
+) -> list[tuple[str, str]]:
     """Describe what became of each file that was read; ``copies`` are pairs of equal files."""
     items = [(name, f"the same as {other}, which was read") for name, other in copies]
     for row in read:
         form = f" ({row['format']})" if row["format"] else ""
-        items.append((str(row["source"]), _in_words(files, [row], "its") + form))
+        items.append((str(row["source"]), _describe_outcome(files, [row], "its") + form))
     return sorted(items)
 
 
-def together(files: Files, read: Read) -> str:
+def describe_all_files(files: Files, read: Read) -> str:
     """Describe what became of all read files; return "" if the collection has no others."""
     new = {str(row["source"]) for row in read}
     everything = files.keys() <= new
-    return "" if everything else f"{count(len(read), 'file')}: {_in_words(files, read, 'their')}"
+    return (
+        ""
+        if everything
+        else f"{count(len(read), 'file')}: {_describe_outcome(files, read, 'their')}"
+    )
 
 
-def _in_words(files: Files, read: Read, whose: str) -> str:
+def _describe_outcome(files: Files, read: Read, whose: str) -> str:
     counts = [files.get(str(row["source"]), {}) for row in read]
-    totals = {name: sum(file.get(name, 0) for file in counts) for name in ("own", *_FATES)}
+    totals = {name: sum(file.get(name, 0) for file in counts) for name in ("own", *_OUTCOME_WORDS)}
     own = totals.pop("own")
-    parts = [f"{number:,} {_FATES[name]}" for name, number in totals.items() if number]
+    parts = [f"{number:,} {_OUTCOME_WORDS[name]}" for name, number in totals.items() if number]
     if parts and own:
         parts = [f"{count(own, 'document')} of {whose} own", *parts]
     records = sum(int(str(row["records"])) for row in read)

@@ -17,7 +17,7 @@ import polars as pl
 
 from citebed._version import __version__
 from citebed.collection.building.assembling import Decided, decide, is_aside, resolve_crossrefs
-from citebed.collection.building.combining import BEFORE, WISHES
+from citebed.collection.building.combining import EARLIER_COLUMNS, WISHES
 from citebed.collection.building.records import SHARED, Keys, Parts
 from citebed.collection.rules import Rules
 from citebed.collection.storing.table_files import StoredTable, read_table, write_table
@@ -26,10 +26,10 @@ from citebed.errors import CollectionError
 from citebed.files.parquet import read_footer
 
 NAME = f"{IMPORT}/keys"
-ASIDE = f"{IMPORT}/set_aside"
-MOST = 2_000_000
+SET_ASIDE_TABLE = f"{IMPORT}/set_aside"
+MAX_RECORDS_WITH_KEYS = 2_000_000
 """An import of more records writes no keys: they take 80 bytes of memory each."""
-_MOST_AFFECTED = 100_000
+_MAX_AFFECTED = 100_000
 """If more records can change, the import processes all records."""
 _STAMP = "citebed"
 _LINKS = ("doi", "work", "number", "id", "dated", "key", "parent")
@@ -65,7 +65,7 @@ fields to the other (``parent``).
 """
 
 
-def _wished(records: pl.DataFrame) -> pl.Series:
+def _wished_key_links(records: pl.DataFrame) -> pl.Series:
     """The links of all citation keys that records may get."""
     keys = WISHES.of(records.select(WISHES.columns))
     wanted = keys.select(key=pl.concat_list("in_bib", "own", "made", "poorer")).explode("key")
@@ -77,7 +77,7 @@ def _values(links: pl.DataFrame) -> pl.Series:
     return pl.concat(columns).drop_nulls()
 
 
-def keys_of(decided: Decided, latex: pl.Series) -> pl.DataFrame:
+def make_keys(decided: Decided, latex: pl.Series) -> pl.DataFrame:
     """Return the table of keys; ``latex`` has a number for each document."""
     rows = decided.table
     counts = pl.zeros(rows.height, pl.Int32, eager=True)
@@ -106,22 +106,24 @@ def _stamp(documents: Path, aside: Path | None, rules: Rules) -> str:
     return " ".join(["2", __version__, f"polars-{pl.__version__}", made_by, *digests])
 
 
-def read_known(folder: Path, rules: Rules) -> Known | None:
+def read_known_records(folder: Path, rules: Rules) -> KnownRecords | None:
     """Return what the last import stored about a collection's records.
 
     Return ``None`` if the tables or ``rules`` have changed since: a user may edit `citebed.toml`.
     """
-    path, documents, aside = (folder / f"{name}.parquet" for name in (NAME, "documents", ASIDE))
+    path, documents, aside = (
+        folder / f"{name}.parquet" for name in (NAME, "documents", SET_ASIDE_TABLE)
+    )
     if not path.is_file() or not documents.is_file():
         return None
     try:
         stamp = _stamp(documents, aside if aside.is_file() else None, rules)
         if read_footer(path).metadata.get(_STAMP.encode()) != stamp.encode():
             return None
-        known = Known(
+        known = KnownRecords(
             read_table(folder, NAME, KEYS),
             StoredTable(documents, "documents"),
-            StoredTable(aside, ASIDE) if aside.is_file() else None,
+            StoredTable(aside, SET_ASIDE_TABLE) if aside.is_file() else None,
         )
         return known if known.is_sound() else None
     except (CollectionError, ValueError):
@@ -129,7 +131,7 @@ def read_known(folder: Path, rules: Rules) -> Known | None:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownRecords:
     """The keys of all records, and the tables with these records."""
 
     keys: pl.DataFrame
@@ -169,22 +171,24 @@ class Known:
         order = pl.concat([single["row"], others["row"]]).arg_sort()
         return pl.concat([part.select(list(RECORD)) for part in parts])[order]
 
-    def documents_of(self, rows: pl.DataFrame) -> pl.DataFrame:
+    def take_documents(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Return the documents whose first record is in ``rows``."""
         return self.documents.take(rows["document"].drop_nulls())
 
-    def left_out(self, rows: pl.DataFrame) -> pl.DataFrame:
+    def excluded_records(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Return the records among ``rows`` that a rule excluded."""
         if self.aside is None:
             return empty_table(SET_ASIDE)
         return self.aside.take(rows.filter(pl.col("reason").is_not_null())["aside"])
 
-    def linked(self, is_in: pl.Series, links: pl.Series) -> pl.Series:
+    def find_linked(self, is_in: pl.Series, links: pl.Series) -> pl.Series:
         """Return which records have one of ``links``, or a link to a record that ``is_in`` marks,
         directly or through other records. The marked records are included."""
         new = self.rows.filter(is_in)
         while new.height or len(links):
-            links = pl.concat([links, _values(new), _wished(self.records(new))]).drop_nulls()
+            links = pl.concat(
+                [links, _values(new), _wished_key_links(self.records(new))]
+            ).drop_nulls()
             wanted = links.unique().implode()
             shares = pl.any_horizontal(pl.col(name).is_in(wanted) for name in _LINKS)
             found = is_in | self.keys.select(shares.fill_null(value=False)).to_series()
@@ -192,7 +196,7 @@ class Known:
             found |= self.keys["owner"].is_in(owners).fill_null(value=False)
             new, links = self.rows.filter(found & ~is_in), links.clear()
             is_in = found
-            if is_in.sum() > _MOST_AFFECTED:
+            if is_in.sum() > _MAX_AFFECTED:
                 break
         return is_in
 
@@ -207,7 +211,7 @@ class Change:
     the others with their rows in the tables before (``document``, ``aside``).
     """
 
-    known: Known
+    known: KnownRecords
     touched: pl.DataFrame
     decided: Decided
     every: pl.DataFrame
@@ -222,7 +226,7 @@ class Change:
         """The rows of ``every`` that are in the table of records set aside."""
         return self.every.filter(is_aside())
 
-    def of_all(self) -> Decided:
+    def all_decisions(self) -> Decided:
         """Return what becomes of all records."""
         names = self.every["source"].unique().sort()
         numbers = self.every["source"].cast(pl.Enum(names)).to_physical().cast(pl.UInt32)
@@ -235,54 +239,63 @@ class Change:
         return self.every.with_columns(self.every["latex"].scatter(made, latex))
 
 
-def change(
-    known: Known, fresh: Callable[[], Parts], is_dropped: pl.Expr, rules: Rules
+def find_change(
+    known: KnownRecords, fresh: Callable[[], Parts], is_dropped: pl.Expr, rules: Rules
 ) -> Change | None:
     """Decide what adding ``fresh`` records and dropping others changes; return ``None`` if too many
     records can change."""
     parts = fresh()
     count = len(parts)
-    if sum(parts.read(number, ["doc_id"]).height for number in range(count)) > _MOST_AFFECTED:
+    if sum(parts.read(number, ["doc_id"]).height for number in range(count)) > _MAX_AFFECTED:
         return None
-    gone = known.keys.select(is_dropped).to_series()
-    is_in, before, problems = gone, known.rows.clear(), resolve_crossrefs(parts)
-    while not (found := known.linked(is_in, _links_of(parts))).equals(is_in):
-        if found.sum() > _MOST_AFFECTED:
+    is_gone = known.keys.select(is_dropped).to_series()
+    is_affected, earlier, problems = is_gone, known.rows.clear(), resolve_crossrefs(parts)
+    while not (is_linked := known.find_linked(is_affected, _links_of(parts))).equals(is_affected):
+        if is_linked.sum() > _MAX_AFFECTED:
             return None
-        is_in, before, parts = found, known.rows.filter(found & ~gone), fresh()
-        records = known.records(before)
+        is_affected, earlier, parts = is_linked, known.rows.filter(is_linked & ~is_gone), fresh()
+        records = known.records(earlier)
         parts.add(records, int(records.estimated_size()))
         problems = resolve_crossrefs(parts)  # records may be linked by borrowed fields
-    touched = known.rows.filter(is_in)
-    keys = known.documents_of(touched).select(list(BEFORE))
+    touched = known.rows.filter(is_affected)
+    keys = known.take_documents(touched).select(list(EARLIER_COLUMNS))
     decided = decide(parts, rules, count, [keys], whole=False)
     decided = replace(decided, problems=[*problems, *decided.problems])
-    return Change(known, touched, decided, _every(known, ~is_in, before, decided, count))
+    return Change(
+        known, touched, decided, _make_all_keys(known, ~is_affected, earlier, decided, count)
+    )
 
 
 def _links_of(parts: Parts) -> pl.Series:
     """Return the links of all records in ``parts``, and of the keys that they may get."""
     items = [pl.Series("link", dtype=pl.UInt64)]
     for number in range(len(parts)):
-        items += [_values(LINKS.of(parts.read(number, LINKS.columns))), _wished(parts.read(number))]
+        items += [
+            _values(LINKS.of(parts.read(number, LINKS.columns))),
+            _wished_key_links(parts.read(number)),
+        ]
     return pl.concat(items)
 
 
-def _every(
-    known: Known, stays: pl.Series, before: pl.DataFrame, decided: Decided, fresh: int
+def _make_all_keys(
+    known: KnownRecords, stays: pl.Series, before: pl.DataFrame, decided: Decided, fresh: int
 ) -> pl.DataFrame:
     """Return the keys of all records for `Change`; records from ``before`` keep their order within
     their sources."""
-    made = keys_of(decided, pl.Series(dtype=pl.Int32)).with_row_index("new")
+    made = make_keys(decided, pl.Series(dtype=pl.Int32)).with_row_index("new")
     part, at = decided.table["part"], decided.table["at"]
-    then = before["row"].gather(at.set(part != fresh, None))
+    earlier_rows = before["row"].gather(at.set(part != fresh, None))
     first = known.keys.height
     made = made.with_columns(
-        place=pl.coalesce(then, "new"), row=pl.col("new") + first, owner=pl.col("owner") + first
+        place=pl.coalesce(earlier_rows, "new"),
+        row=pl.col("new") + first,
+        owner=pl.col("owner") + first,
     )
-    stay = known.rows.filter(stays).with_columns(place="row")
-    every = pl.concat([stay, made], how="diagonal")
+    unchanged = known.rows.filter(stays).with_columns(place="row")
+    every = pl.concat([unchanged, made], how="diagonal")
     names = every["source"].unique().sort()
     every = every.sort(pl.col("source").cast(pl.Enum(names)), "place").with_row_index("now")
-    now = pl.zeros(first + made.height, pl.UInt32, eager=True).scatter(every["row"], every["now"])
-    return every.with_columns(row="now", owner=now.gather(every["owner"])).drop("now", "place")
+    new_rows = pl.zeros(first + made.height, pl.UInt32, eager=True).scatter(
+        every["row"], every["now"]
+    )
+    return every.with_columns(row="now", owner=new_rows.gather(every["owner"])).drop("now", "place")

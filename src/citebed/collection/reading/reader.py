@@ -175,7 +175,7 @@ class Reader:
     order of the sources. ``problem_count`` counts the problems that the formats reported.
     """
 
-    known: pl.DataFrame
+    source_table: pl.DataFrame
     folder: Path
     only: tuple[str, ...]
     workers: int
@@ -192,10 +192,10 @@ class Reader:
 
         ``pruned`` sources count as unknown.
         """
-        rows = self.known.select("source", "sha256", "format").rows()
+        rows = self.source_table.select("source", "sha256", "format").rows()
         self._before = {source: (sha256, format) for source, sha256, format in rows}
         self._detector = FormatDetector(self.forced, (file.name for file in files))
-        self._strings = SharedStrings(files, self.known["source"])
+        self._strings = SharedStrings(files, self.source_table["source"])
         total = sum(_size(file) for file in files)
         self.progress.step("reading", total)
         # A unique name: a worker may outlive an import that was killed.
@@ -254,7 +254,7 @@ class Reader:
         self, files: list[SourceFile], pruned: set[str]
     ) -> Iterator[tuple[SourceFile, dict[str, object]]]:
         """Yield the new and changed files, each with its row in the table of sources."""
-        hashes = dict(self.known.select("source", "sha256").iter_rows())
+        hashes = dict(self.source_table.select("source", "sha256").iter_rows())
         digests = {file.name: self._digest(file) for file in files if file.name in hashes}
         stale = pruned | {name for name, digest in digests.items() if hashes[name] != digest}
         contents = {digest: name for name, digest in hashes.items() if name not in stale}

@@ -69,7 +69,7 @@ class Shards:
             others = of_shard(frames, ids["doc_id"])
             write_shard(self._ready / SHARDS / name, others, manifest, number)
 
-    def without(self, folder: Path) -> list[str]:
+    def replaced_files(self, folder: Path) -> list[str]:
         """Return the files of a collection's documents that the new shards replace."""
         old = [folder / f"{name}.parquet" for name in (OF_DOCUMENTS if self.names else ())]
         if (folder / MANIFEST).is_file():

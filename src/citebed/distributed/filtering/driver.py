@@ -48,7 +48,7 @@ from citebed.distributed.filtering.worker import (
     tell_part,
     telling,
 )
-from citebed.distributed.remote_files import as_address, brought
+from citebed.distributed.remote_files import as_address, fetch_files
 from citebed.distributed.sessions import Engine, collect_arrow
 from citebed.errors import CitebedError, FormatError
 from citebed.files.input_files import is_compressed
@@ -338,7 +338,7 @@ class _Run:
         """Yield the lines of all files at an address, in the order of their names."""
         place = Path(tempfile.mkdtemp(prefix=".citebed-", dir=self._folder.path))
         try:
-            for path in brought(self._engine, address, place).files:
+            for path in fetch_files(self._engine, address, place).files:
                 try:
                     for lines in read_chunks(path, _LAID):
                         yield lines if lines.endswith(b"\n") or not lines else lines + b"\n"

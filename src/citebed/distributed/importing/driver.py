@@ -20,18 +20,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from citebed.collection.building.assembling import resolve_crossrefs
-from citebed.collection.building.citing import are_asked, asked
-from citebed.collection.building.combining import BEFORE
-from citebed.collection.building.import_report import Became, Files, ImportReport
-from citebed.collection.building.known_records import ASIDE
+from citebed.collection.building.citing import collect_lookup_keys, find_matching_documents
+from citebed.collection.building.combining import EARLIER_COLUMNS
+from citebed.collection.building.import_report import Files, ImportReport, Outcome
+from citebed.collection.building.known_records import SET_ASIDE_TABLE
 from citebed.collection.building.records import Parts
 from citebed.collection.importing import (
     DEFAULTS,
-    KNOWN,
+    LOOKUP_COLUMNS,
     Import,
     ImportOptions,
-    known_aside,
     run_import,
+    select_excluded,
 )
 from citebed.collection.progress import SILENT, Progress
 from citebed.collection.reading.reader import Reader
@@ -43,12 +43,18 @@ from citebed.distributed.importing.existing_records import (
     Piece,
     earlier_records,
     has_columns,
-    keys_of_before,
-    pieces_of,
+    list_pieces,
+    send_earlier_keys,
 )
-from citebed.distributed.importing.merged_records import Part, Place, merged, parts_of, seeds
+from citebed.distributed.importing.merged_records import (
+    ImportContext,
+    Part,
+    group_into_parts,
+    initial_messages,
+    merge_records,
+)
 from citebed.distributed.importing.reader import EngineReader
-from citebed.distributed.remote_files import as_address, brought
+from citebed.distributed.remote_files import as_address, fetch_files
 from citebed.distributed.sessions import Engine
 from citebed.distributed.shuffle import (
     Given,
@@ -79,52 +85,66 @@ class Shard(NamedTuple):
     latex: int
 
 
-class Made(NamedTuple):
+class WrittenFiles(NamedTuple):
     """The result for all records: files of shards and of records set aside, in order, and the table
     of records set aside, if there are any."""
 
-    told: Became
+    outcome: Outcome
     shards: list[Shard]
-    aside: list[Path]
-    set_aside: Path | None
+    aside_pieces: list[Path]
+    aside_table: Path | None
 
 
-def documents_of(place: Place, parts: list[Part], before: list[Piece]) -> Made:
+def write_documents(
+    context: ImportContext, parts: list[Part], earlier: list[Piece]
+) -> WrittenFiles:
     """Merge the records of all parts, name their documents, and write these in shards; documents
     that existed ``before`` keep their cite keys."""
-    start = send_messages(place.engine, seeds(parts))
-    fates = merged(place, start, parts)
-    fates = start.unionByName(select_kinds(fates, "fate", "made", "count"))
-    rows = sum(part.rows for part in parts), sum(piece.size for piece in before)
-    buckets = merged_records.buckets_for(max(rows))
-    given = select_kinds(fates, "part", "fate", "made")
-    known = given
-    if before:
-        work = partial(output_tables.ask_ids, place.rules, buckets)
-        _write_renamed(place, merged_records.ids(map_partitions(given, work, len(parts)), buckets))
-        known = given.unionByName(keys_of_before(place, given, len(parts), before, buckets))
-    work = partial(output_tables.ask, place.rules, buckets, not before)
-    asked = _kept(place, map_partitions(known, work, len(parts)), "asked")
-    counts = [json.loads(data) for _, data in collect_messages(select_kinds(asked, "count"))]
-    merges = [json.loads(data) for _, data in collect_messages(select_kinds(fates, "count"))]
-    told = _became([*counts, *merges])
-    if not told.documents:
-        return Made(told, [], [], None)
-    names = _kept(place, merged_records.named(asked, buckets), "named")
-    if not before:
-        _write_renamed(place, names)
-    given = given.unionByName(select_kinds(names, "key"))
-    given = given.unionByName(send_messages(place.engine, _bases(parts, counts)))
-    work = partial(output_tables.place, place.rules, place.size, str(place.folder))
-    placed = _kept(place, map_partitions(given, work, len(parts)), "placed")
-    return Made(told, *_written(place, placed, told))
+    start = send_messages(context.engine, initial_messages(parts))
+    decisions = merge_records(context, start, parts)
+    decisions = start.unionByName(select_kinds(decisions, "fate", "made", "count"))
+    row_counts = sum(part.rows for part in parts), sum(piece.size for piece in earlier)
+    buckets = merged_records.buckets_for(max(row_counts))
+    inputs = select_kinds(decisions, "part", "fate", "made")
+    inputs_with_keys = inputs
+    if earlier:
+        work = partial(output_tables.request_ids, context.rules, buckets)
+        _write_renamed(
+            context, merged_records.assign_ids(map_partitions(inputs, work, len(parts)), buckets)
+        )
+        inputs_with_keys = inputs.unionByName(
+            send_earlier_keys(context, inputs, len(parts), earlier, buckets)
+        )
+    work = partial(output_tables.request_keys, context.rules, buckets, not earlier)
+    collect_lookup_keys = _persist(
+        context, map_partitions(inputs_with_keys, work, len(parts)), "asked"
+    )
+    counts = [
+        json.loads(data) for _, data in collect_messages(select_kinds(collect_lookup_keys, "count"))
+    ]
+    merge_counts = [
+        json.loads(data) for _, data in collect_messages(select_kinds(decisions, "count"))
+    ]
+    outcome = _add_outcomes([*counts, *merge_counts])
+    if not outcome.documents:
+        return WrittenFiles(outcome, [], [], None)
+    assigned_names = _persist(
+        context, merged_records.assign_names(collect_lookup_keys, buckets), "named"
+    )
+    if not earlier:
+        _write_renamed(context, assigned_names)
+    inputs = inputs.unionByName(select_kinds(assigned_names, "key"))
+    inputs = inputs.unionByName(send_messages(context.engine, _first_numbers(parts, counts)))
+    work = partial(output_tables.send_to_shards, context.rules, context.size, str(context.folder))
+    routed = _persist(context, map_partitions(inputs, work, len(parts)), "placed")
+    return WrittenFiles(outcome, *_write_files(context, routed, outcome))
 
 
-def _kept(place: Place, frame: DataFrame, name: str) -> DataFrame:
-    return persist(place.engine, frame, place.folder / name)
+def _persist(context: ImportContext, frame: DataFrame, name: str) -> DataFrame:
+    return persist(context.engine, frame, context.folder / name)
 
 
-def _became(counts: list[dict[str, Any]]) -> Became:
+def _add_outcomes(counts: list[dict[str, Any]]) -> Outcome:
     """Add up the outcomes of records that workers counted."""
     totals: Counter[str] = Counter()
     aside: Counter[str] = Counter()
@@ -137,10 +157,10 @@ def _became(counts: list[dict[str, Any]]) -> Became:
             own = files.setdefault(name, {})
             own.update({kind: own.get(kind, 0) + number for kind, number in numbers.items()})
     reasons = dict(aside.most_common())
-    return Became(totals["records"], totals["documents"], reasons, totals["doubtful"], files)
+    return Outcome(totals["records"], totals["documents"], reasons, totals["doubtful"], files)
 
 
-def _bases(parts: list[Part], counts: list[dict[str, Any]]) -> list[Message]:
+def _first_numbers(parts: list[Part], counts: list[dict[str, Any]]) -> list[Message]:
     """Return, for each part, the positions of the first documents of its sources among all."""
     bases: list[dict[str, int]] = [{} for _ in parts]
     base = 0
@@ -151,79 +171,95 @@ def _bases(parts: list[Part], counts: list[dict[str, Any]]) -> list[Message]:
     return [Message("bases", at, pack_json(each)) for at, each in enumerate(bases)]
 
 
-def _write_renamed(place: Place, names: DataFrame) -> None:
+def _write_renamed(context: ImportContext, names: DataFrame) -> None:
     """Write the new ids of documents that wanted an id in use. Only these come to the driver."""
     fresh = concat_tables(data for _, data in collect_messages(select_kinds(names, "id")))
     if fresh is None:
         fresh = pl.DataFrame(schema={"row": pl.Int64(), "fresh": pl.String()})
-    write_ipc(place.folder / output_tables.RENAMED, fresh)
+    write_ipc(context.folder / output_tables.RENAMED, fresh)
 
 
-def _written(
-    place: Place, placed: DataFrame, told: Became
+def _write_files(
+    context: ImportContext, routed: DataFrame, outcome: Outcome
 ) -> tuple[list[Shard], list[Path], Path | None]:
     """Write shards and records set aside; return their files, and the table of the latter."""
 
-    def notes(kind: str, work: Work, addresses: int, frame: DataFrame = placed) -> list[Any]:
-        made = map_partitions(select_kinds(frame, kind), work, addresses)
-        return [json.loads(data) for _, data in collect_messages(made)]
+    def run_step(kind: str, work: Work, addresses: int, frame: DataFrame = routed) -> list[Any]:
+        messages = map_partitions(select_kinds(frame, kind), work, addresses)
+        return [json.loads(data) for _, data in collect_messages(messages)]
 
-    folder = str(place.folder)
-    count = -(-told.documents // place.size)
-    shards = notes("document", partial(output_tables.write_shard, folder), count)
-    spans = 1 + told.records // output_tables.SPAN
-    aside = notes("aside", partial(output_tables.write_aside, folder), spans)
+    folder = str(context.folder)
+    count = -(-outcome.documents // context.size)
+    shards = run_step("document", partial(output_tables.write_shard, folder), count)
+    aside_count = 1 + outcome.records // output_tables.SPAN
+    aside = run_step("aside", partial(output_tables.write_aside, folder), aside_count)
     files = [Shard(Path(each["path"]), each["latex"]) for each in shards]
     if not aside:
         return files, [], None
     paths = [each["path"] for each in aside]
-    whole = send_messages(place.engine, [Message("aside", 0, pack_json(paths))])
-    (table,) = notes("aside", partial(output_tables.write_set_aside, folder), 1, whole)
+    whole = send_messages(context.engine, [Message("aside", 0, pack_json(paths))])
+    (table,) = run_step("aside", partial(output_tables.write_set_aside, folder), 1, whole)
     return files, [Path(path) for path in paths], Path(table["path"])
 
 
-Asked = tuple[pl.Series, pl.Series]
+LookupKeys = tuple[pl.Series, pl.Series]
 """Names and folded titles."""
 
 
-def known(
-    engine: Engine, shards: list[Path], aside: list[Path], asked: Asked, folder: Path
+def find_lookup_rows(
+    engine: Engine,
+    shards: list[Path],
+    aside: list[Path],
+    collect_lookup_keys: LookupKeys,
+    folder: Path,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the documents and records set aside that have one of the requested names or titles."""
-    ours, others = _found(engine, shards, aside, asked, folder / "asked")
-    if others.height:  # a record set aside may have the id of a document
-        names = pl.concat([asked[0], others["doc_id"].str.to_lowercase()]).unique()
-        ours, others = _found(engine, shards, aside, (names, asked[1]), folder / "asked-again")
-    return ours, others
+    documents, excluded = _look_up_on_workers(
+        engine, shards, aside, collect_lookup_keys, folder / "asked"
+    )
+    if excluded.height:  # a record set aside may have the id of a document
+        names = pl.concat([collect_lookup_keys[0], excluded["doc_id"].str.to_lowercase()]).unique()
+        documents, excluded = _look_up_on_workers(
+            engine, shards, aside, (names, collect_lookup_keys[1]), folder / "asked-again"
+        )
+    return documents, excluded
 
 
-def _found(
-    engine: Engine, shards: list[Path], aside: list[Path], asked: Asked, place: Path
+def _look_up_on_workers(
+    engine: Engine,
+    shards: list[Path],
+    aside: list[Path],
+    collect_lookup_keys: LookupKeys,
+    folder: Path,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    place.mkdir()
-    for name, series in zip(("names", "titles"), asked, strict=True):
-        write_ipc(place / f"{name}.arrow", series.to_frame("text"))
+    folder.mkdir()
+    for name, series in zip(("names", "titles"), collect_lookup_keys, strict=True):
+        write_ipc(folder / f"{name}.arrow", series.to_frame("text"))
     paths = [*shards, *aside]
-    parcels = [Message("file", at, pack_json(str(path))) for at, path in enumerate(paths)]
-    work = partial(_look_up, str(place), len(shards))
-    made = collect_messages(map_partitions(send_messages(engine, parcels), work, len(paths)))
-    none = pl.DataFrame(schema={name: TABLES["documents"][name] for name in KNOWN})
-    ours = [unpack_table(data) for at, data in made if at < len(shards)]
-    others = [unpack_table(data) for at, data in made if at >= len(shards)]
-    return pl.concat([none, *ours]), pl.concat([none, *others])
+    messages = [Message("file", at, pack_json(str(path))) for at, path in enumerate(paths)]
+    work = partial(_look_up_in_file, str(folder), len(shards))
+    replies = collect_messages(map_partitions(send_messages(engine, messages), work, len(paths)))
+    none = pl.DataFrame(schema={name: TABLES["documents"][name] for name in LOOKUP_COLUMNS})
+    documents = [unpack_table(data) for at, data in replies if at < len(shards)]
+    excluded = [unpack_table(data) for at, data in replies if at >= len(shards)]
+    return pl.concat([none, *documents]), pl.concat([none, *excluded])
 
 
-def _look_up(place: str, shards: int, number: int, given: Given) -> Iterator[Message]:
+def _look_up_in_file(folder: str, shards: int, number: int, given: Given) -> Iterator[Message]:
     """On a worker: look up names and titles in a file of documents, or of records set aside."""
     path = Path(json.loads(given["file"][0]))
     if number < shards:
-        table = pl.read_parquet(path, columns=list(KNOWN), glob=False).select(KNOWN)
+        table = pl.read_parquet(path, columns=list(LOOKUP_COLUMNS), glob=False).select(
+            LOOKUP_COLUMNS
+        )
     else:
-        table = known_aside(read_ipc(path).lazy()).collect()
-    names, titles = (read_ipc(Path(place, f"{name}.arrow"))["text"] for name in ("names", "titles"))
-    found = are_asked(table, names, titles)
-    if found.height:
-        yield Message("known", number, pack_table(found))
+        table = select_excluded(read_ipc(path).lazy()).collect()
+    names, titles = (
+        read_ipc(Path(folder, f"{name}.arrow"))["text"] for name in ("names", "titles")
+    )
+    matching = find_matching_documents(table, names, titles)
+    if matching.height:
+        yield Message("known", number, pack_table(matching))
 
 
 SHARD_SIZE = 250_000
@@ -251,8 +287,8 @@ def import_on(
             "the same path (NFS, Lustre, a bucket that is mounted on all of them)."
         )
     check_folder(Path(folder))
-    make = partial(EngineImport, engine=engine, options=options, progress=progress)
-    return run_import(Path(folder), list(paths), make)
+    create_import = partial(EngineImport, engine=engine, options=options, progress=progress)
+    return run_import(Path(folder), list(paths), create_import)
 
 
 class EngineImport(Import):
@@ -268,7 +304,7 @@ class EngineImport(Import):
     ) -> None:
         self.engine, self.aside = engine, list[Path]()
         super().__init__(folder, staging.absolute(), options, progress)
-        if self.is_old or not has_columns(folder, BEFORE):
+        if self.is_old or not has_columns(folder, EARLIER_COLUMNS):
             raise CitebedError(
                 f"'{printable(folder)}' was made by an earlier version of citebed: import once "
                 "without --on, or into another folder."
@@ -277,31 +313,31 @@ class EngineImport(Import):
             raise CitebedError("--on needs --shard-size above 0.")
         self.shards.size = self.shards.size or SHARD_SIZE
 
-    def _with_copies(self, paths: list[str | Path]) -> list[str | Path]:
-        return [self._here(path) for path in super()._with_copies(paths)]
+    def _localise_paths(self, paths: list[str | Path]) -> list[str | Path]:
+        return [self._localise(path) for path in super()._localise_paths(paths)]
 
-    def _here(self, path: str | Path) -> str | Path:
+    def _localise(self, path: str | Path) -> str | Path:
         """Return a path; for an address, copy its content and return the path of the copy."""
         address = as_address(path)
         if address is None:
             return path
         self.progress.step(f"copying {printable(address)}", 0)
-        place = self.parts.parent / "copies"
-        place.mkdir(exist_ok=True)
-        copy = brought(self.engine, address, Path(tempfile.mkdtemp(dir=place))).root
+        folder = self.parts.parent / "copies"
+        folder.mkdir(exist_ok=True)
+        copy = fetch_files(self.engine, address, Path(tempfile.mkdtemp(dir=folder))).root
         self.names.stand_in(copy, address)
         return copy
 
     def _reader(self, only: tuple[str, ...], workers: int) -> Reader:
         return EngineReader(
-            self.known, self.parts, only, workers, self.progress, self.options.format,
+            self.source_table, self.parts, only, workers, self.progress, self.options.format,
             engine=self.engine,
         )  # fmt: skip
 
-    def _make_documents(self, dropped: set[str]) -> Became:
+    def _make_documents(self, dropped: set[str]) -> Outcome:
         assert isinstance(self.reader, EngineReader)
-        before = pieces_of(self.folder, "documents")
-        earlier = [*before, *pieces_of(self.folder, ASIDE)]
+        earlier_documents = list_pieces(self.folder, "documents")
+        earlier = [*earlier_documents, *list_pieces(self.folder, SET_ASIDE_TABLE)]
         notes = self.reader.notes + earlier_records(
             self.engine, earlier, dropped, Path(tempfile.mkdtemp(dir=self.parts))
         )
@@ -313,24 +349,24 @@ class EngineImport(Import):
         problems = resolve_crossrefs(files) if any(note.crossrefs for note in notes) else []
         # A new folder: tasks of an import that was killed may still write to theirs.
         folder = Path(tempfile.mkdtemp(dir=self.parts))
-        place = Place(self.engine, folder, self.rules, self.shards.size)
-        made = documents_of(place, parts_of(notes, files), before)
-        self.aside, self.is_any_aside = made.aside, bool(made.aside)
-        self._take(made)
-        return replace(made.told, problems=problems)
+        context = ImportContext(self.engine, folder, self.rules, self.shards.size)
+        written = write_documents(context, group_into_parts(notes, files), earlier_documents)
+        self.aside, self.is_any_aside = written.aside_pieces, bool(written.aside_pieces)
+        self._collect_output(written)
+        return replace(written.outcome, problems=problems)
 
-    def _take(self, made: Made) -> None:
+    def _collect_output(self, written: WrittenFiles) -> None:
         """Move the workers' files to where they are committed. Without documents, write one empty
         shard."""
-        table = self.ready / f"{ASIDE}.parquet"
-        if made.set_aside is None:
+        table = self.ready / f"{SET_ASIDE_TABLE}.parquet"
+        if written.aside_table is None:
             table_files.write_frames(table, iter(()), SET_ASIDE)
         else:
             table.parent.mkdir(parents=True, exist_ok=True)
-            shutil.move(made.set_aside, table)
-        if not made.shards:
+            shutil.move(written.aside_table, table)
+        if not written.shards:
             self.shards.write_documents(())
-        for number, shard in enumerate(made.shards):
+        for number, shard in enumerate(written.shards):
             name = store.format_shard_name(number)
             target = self.ready / store.SHARDS / name
             target.mkdir(parents=True)
@@ -338,13 +374,15 @@ class EngineImport(Import):
             self.shards.names = (*self.shards.names, name)
             self.latex_left.texts += shard.latex
 
-    def _known(self, state: Frames) -> tuple[pl.DataFrame, pl.DataFrame]:
-        names, titles = asked(state)
+    def _lookup_tables(self, all_tables: Frames) -> tuple[pl.DataFrame, pl.DataFrame]:
+        names, titles = collect_lookup_keys(all_tables)
         if names.is_empty() and titles.is_empty():
-            return super()._known({name: table.clear() for name, table in state.items()})
+            return super()._lookup_tables(
+                {name: table.clear() for name, table in all_tables.items()}
+            )
         self.parts.mkdir(exist_ok=True)
         paths = self.shards.documents()
-        return known(self.engine, paths, self.aside, (names, titles), self.parts)
+        return find_lookup_rows(self.engine, paths, self.aside, (names, titles), self.parts)
 
     def _write(self) -> list[str]:
         remove = super()._write()

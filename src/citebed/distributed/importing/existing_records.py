@@ -21,16 +21,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from citebed.collection.building.combining import BEFORE, SAME, earlier_keys
-from citebed.collection.importing import OWN, own_records, still_there
+from citebed.collection.building.combining import EARLIER_COLUMNS, SAME, earlier_keys
+from citebed.collection.importing import DOCUMENT_COLUMNS, not_from, restore_single_records
 from citebed.collection.rules import Rules
 from citebed.collection.storing import table_files
 from citebed.collection.storing.store import MANIFEST
 from citebed.collection.tables import RECORD, TABLES, Schema, empty_table, read_ipc, write_ipc
 from citebed.distributed.importing import merged_records
-from citebed.distributed.importing.merged_records import Place, number_of
-from citebed.distributed.importing.output_tables import RENAMED, decided, named
-from citebed.distributed.importing.reader import PartNote, note_of
+from citebed.distributed.importing.merged_records import ImportContext, number_of
+from citebed.distributed.importing.output_tables import RENAMED, add_final_ids, decide_part
+from citebed.distributed.importing.reader import PartNote, make_note
 from citebed.distributed.sessions import Engine
 from citebed.distributed.shuffle import (
     Given,
@@ -72,7 +72,7 @@ class Piece(NamedTuple):
         return table_files.read_slice(Path(self.path), self.table, schema, self.start, self.size)
 
 
-def pieces_of(folder: Path, table: str) -> list[Piece]:
+def list_pieces(folder: Path, table: str) -> list[Piece]:
     """Return the pieces of a table of a collection, in order."""
     most, pieces = merged_records.A_PART, list[Piece]()
     for path in _paths(folder, table):
@@ -98,14 +98,14 @@ def _paths(folder: Path, table: str) -> list[Path]:
     return paths
 
 
-def dealt_pieces(engine: Engine, pieces: Iterable[Piece]) -> DataFrame:
+def send_pieces(engine: Engine, pieces: Iterable[Piece]) -> DataFrame:
     """Send each piece to its partition."""
     return send_messages(
         engine, (Message("piece", at, pack_json(each)) for at, each in enumerate(pieces))
     )
 
 
-def piece_in(given: Given) -> Piece:
+def unpack_piece(given: Given) -> Piece:
     """Return the piece of a partition."""
     return Piece(*json.loads(given["piece"][0]))
 
@@ -118,7 +118,7 @@ def earlier_records(
     if not pieces:
         return []
     (place / "dropped.json").write_text(json.dumps(sorted(dropped)), encoding="utf-8")
-    start = dealt_pieces(engine, pieces)
+    start = send_pieces(engine, pieces)
     sampled = collect_messages(map_partitions(start, partial(_sample, str(place)), len(pieces)))
     sample = concat_tables(data for _, data in sampled)
     assert sample is not None
@@ -135,7 +135,7 @@ def earlier_records(
 def _sample(place: str, number: int, given: Given) -> Iterator[Message]:
     """On a worker: sample the sort keys of a piece's records, and the last one, with the number of
     records that each represents."""
-    keys = _read(place, number, piece_in(given), ("source", "line")).sort(_ORDER)
+    keys = _read(place, number, unpack_piece(given), ("source", "line")).sort(_ORDER)
     some = keys.gather_every(STEP, STEP - 1).with_columns(rows=pl.lit(STEP, pl.Int64))
     rest = keys.tail(1).with_columns(rows=pl.lit(keys.height % STEP, pl.Int64))
     yield Message("sample", number, pack_table(pl.concat([some, rest.filter(pl.col("rows") > 0)])))
@@ -143,7 +143,7 @@ def _sample(place: str, number: int, given: Given) -> Iterator[Message]:
 
 def _deal(place: str, number: int, given: Given) -> Iterator[Message]:
     """On a worker: send the records of a piece to their parts."""
-    records = _read(place, number, piece_in(given), tuple(RECORD))
+    records = _read(place, number, unpack_piece(given), tuple(RECORD))
     bounds = read_ipc(Path(place, "bounds.arrow")).with_columns(part=pl.lit(1))
     keys = records.select(_ORDER).with_row_index("row")
     both = pl.concat([bounds, keys], how="diagonal")
@@ -157,17 +157,17 @@ def _write(place: str, number: int, given: Given) -> Iterator[Message]:
     """On a worker: write the records of a part, and return a note."""
     path = Path(tempfile.mkdtemp(dir=place)) / "records.arrow"
     write_ipc(path, read_spilled_tables(given["record"]).sort(_ORDER).select(list(RECORD)))
-    yield Message("note", number, pack_json(note_of(path)))
+    yield Message("note", number, pack_json(make_note(path)))
 
 
 def _read(place: str, number: int, piece: Piece, columns: tuple[str, ...]) -> pl.DataFrame:
     """Return the rows of a piece that are records as they were read, with their sort keys."""
     of_documents = piece.table == "documents"
     more = ("doc_id", "records", "read_as") if of_documents else ()
-    schema = OWN if of_documents else TABLES[piece.table]
+    schema = DOCUMENT_COLUMNS if of_documents else TABLES[piece.table]
     rows = piece.read({name: schema[name] for name in dict.fromkeys((*columns, *more))})
-    rows = rows.filter(still_there(_dropped(place)))
-    rows = own_records(rows) if of_documents else rows
+    rows = rows.filter(not_from(_dropped(place)))
+    rows = restore_single_records(rows) if of_documents else rows
     return rows.select(
         *columns,
         piece=pl.lit(number, dtype=pl.Int64),
@@ -189,19 +189,19 @@ _OF_OWNERS = ("owner", "home", "doc_id", "doi", "title", "year")
 """The columns of a record in requests: its document, the document's part, and its identity."""
 
 
-def keys_of_before(
-    place: Place, given: DataFrame, parts: int, before: list[Piece], buckets: int
+def send_earlier_keys(
+    context: ImportContext, given: DataFrame, parts: int, before: list[Piece], buckets: int
 ) -> DataFrame:
     """Send earlier cite keys to the parts of the documents that keep them. ``given`` has the
     decisions about records; the new ids must be written already."""
-    engine, folder = place.engine, place.folder
-    _write_twice(place, before, buckets)
-    now = map_partitions(given, partial(_now, place.rules, str(folder), buckets), parts)
+    engine, folder = context.engine, context.folder
+    _write_twice(context, before, buckets)
+    now = map_partitions(given, partial(_now, context.rules, str(folder), buckets), parts)
     work = partial(_before, str(folder), buckets)
-    were = map_partitions(dealt_pieces(engine, before), work, len(before))
-    asked = now.unionByName(were)
+    then = map_partitions(send_pieces(engine, before), work, len(before))
+    records_by_id = now.unionByName(then)
     matched = persist(
-        engine, map_partitions(asked, partial(_match, buckets), buckets), folder / "matched"
+        engine, map_partitions(records_by_id, partial(_match, buckets), buckets), folder / "matched"
     )
     settled = map_partitions(select_kinds(matched, "claim"), _settle, buckets)
     both = matched.unionByName(persist(engine, settled, folder / "settled"))
@@ -216,33 +216,35 @@ def keys_of_before(
         return keys
     more = earlier_keys(records, left, _OTHERS)
     homes = records.select("owner", "home").unique()
-    parcels = list(send_rows("kept", more.join(homes, on="owner").select(_KEPT), "home"))
-    return keys.unionByName(send_messages(engine, parcels)) if parcels else keys
+    messages = list(send_rows("kept", more.join(homes, on="owner").select(_KEPT), "home"))
+    return keys.unionByName(send_messages(engine, messages)) if messages else keys
 
 
 def _now(rules: Rules, folder: str, buckets: int, number: int, given: Given) -> Iterator[Message]:
     """On a worker: send the records of a part's documents to the partitions of their ids."""
-    table = named(decided(given, rules), read_ipc(Path(folder, RENAMED)), "row", "doc_id", "doc_id")
+    table = add_final_ids(
+        decide_part(given, rules), read_ipc(Path(folder, RENAMED)), "row", "doc_id", "doc_id"
+    )
     records = _numbered(table.filter(pl.col("owner").is_not_null()).select(
         "row", "owner", "size", "doc_id", "doi", "title", "year", home=pl.lit(number, pl.Int64)
     ))  # fmt: skip
     yield from _by_name("now", records, "doc_id", buckets)
 
 
-def _write_twice(place: Place, before: list[Piece], buckets: int) -> None:
+def _write_twice(context: ImportContext, before: list[Piece], buckets: int) -> None:
     """Write the keys of several documents, which early versions allowed. No document keeps them."""
-    pieces = dealt_pieces(place.engine, before)
+    pieces = send_pieces(context.engine, before)
     keys = map_partitions(pieces, partial(_keys, buckets), len(before))
     twice = concat_tables(
         data for _, data in collect_messages(map_partitions(keys, _twice, buckets))
     )
     none = pl.DataFrame(schema={"cite_key": pl.String()})
-    write_ipc(place.folder / _TWICE, none if twice is None else twice)
+    write_ipc(context.folder / _TWICE, none if twice is None else twice)
 
 
 def _keys(buckets: int, _: int, given: Given) -> Iterator[Message]:
     """On a worker: send the earlier cite keys of a piece to partitions by key."""
-    keys = piece_in(given).read({"cite_key": BEFORE["cite_key"]})
+    keys = unpack_piece(given).read({"cite_key": EARLIER_COLUMNS["cite_key"]})
     yield from _by_name("key", keys, "cite_key", buckets)
 
 
@@ -255,7 +257,7 @@ def _twice(bucket: int, given: Given) -> Iterator[Message]:
 def _before(folder: str, buckets: int, _: int, given: Given) -> Iterator[Message]:
     """On a worker: send the earlier documents that have a key of their own to partitions by id."""
     twice = read_ipc(Path(folder, _TWICE))
-    documents = piece_in(given).read(BEFORE).join(twice, on="cite_key", how="anti")
+    documents = unpack_piece(given).read(EARLIER_COLUMNS).join(twice, on="cite_key", how="anti")
     yield from _by_name("before", _numbered(documents), "doc_id", buckets)
 
 
@@ -283,7 +285,7 @@ def _match(buckets: int, bucket: int, given: Given) -> Iterator[Message]:
     later; documents of several records meet in the partition of all their records."""
     now, before = concat_tables(given.get("now", ())), concat_tables(given.get("before", ()))
     if before is None:
-        before = _numbered(empty_table(BEFORE))
+        before = _numbered(empty_table(EARLIER_COLUMNS))
     if now is None:
         yield from _here("left", before, bucket)
         return
@@ -315,7 +317,7 @@ def _settle(bucket: int, given: Given) -> Iterator[Message]:
     unsettled = rest.filter("is_sure").unique("kept").select(
         "doc_id", "title", doi="was_doi", year="was_year", cite_key="kept"
     )  # fmt: skip
-    yield from _here("left", unsettled.select(list(BEFORE)), bucket)
+    yield from _here("left", unsettled.select(list(EARLIER_COLUMNS)), bucket)
 
 
 def _here(kind: str, table: pl.DataFrame, bucket: int) -> Iterator[Message]:

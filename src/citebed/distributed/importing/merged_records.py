@@ -21,7 +21,7 @@ import polars as pl
 
 from citebed.collection.building.assembling import Decided, fresh_ids
 from citebed.collection.building.combining import WISHES, combine, wishes
-from citebed.collection.building.import_report import fates
+from citebed.collection.building.import_report import count_by_file
 from citebed.collection.building.merging import identities
 from citebed.collection.building.records import SHARED, Keys, Parts, keys_of
 from citebed.collection.names import number_duplicates, strip_number
@@ -62,7 +62,7 @@ _LINKS = "key bigint, row bigint, part bigint"
 _LABELS = "row bigint, part bigint, label bigint"
 
 
-class Place(NamedTuple):
+class ImportContext(NamedTuple):
     """The context of an import: the engine, a folder that its workers see, the rules, and the
     number of documents per shard."""
 
@@ -87,7 +87,7 @@ class Part(NamedTuple):
         return records.with_columns(row=starts + pl.int_range(pl.len()).over("source"))
 
 
-def parts_of(notes: list[PartNote], files: Parts) -> list[Part]:
+def group_into_parts(notes: list[PartNote], files: Parts) -> list[Part]:
     """Group the files of records, in the order of sources, into parts that are worth a task."""
     counts: list[Counter[str]] = []
     paths: list[list[str]] = []
@@ -107,12 +107,12 @@ def parts_of(notes: list[PartNote], files: Parts) -> list[Part]:
     ]
 
 
-def seeds(parts: Iterable[Part]) -> list[Message]:
+def initial_messages(parts: Iterable[Part]) -> list[Message]:
     """Return a message to each partition with its part."""
     return [Message("part", at, pack_json(part)) for at, part in enumerate(parts)]
 
 
-def part_in(given: Given) -> Part:
+def unpack_part(given: Given) -> Part:
     """Return the part of a partition."""
     return Part(*json.loads(given["part"][0]))
 
@@ -120,12 +120,12 @@ def part_in(given: Given) -> Part:
 # --- Records that may be the same -------------------------------------------------------------
 
 
-def merged(place: Place, start: DataFrame, parts: list[Part]) -> DataFrame:
+def merge_records(context: ImportContext, start: DataFrame, parts: list[Part]) -> DataFrame:
     """Decide which records are one document. Send the decisions to the parts of the records, and
     merged documents to the part of their first record."""
     from pyspark.sql import functions as of
 
-    labels = _components(place, _links(place, start, parts))
+    labels = _components(context, _links(context, start, parts))
     if labels is None:
         return start.limit(0)
     several = int(collect_arrow(labels.agg(of.count("*").alias("n")))["n"][0].as_py())
@@ -136,23 +136,25 @@ def merged(place: Place, start: DataFrame, parts: list[Part]) -> DataFrame:
     )
     files = start.select("to", *(nothing.cast("bigint").alias(n) for n in ("row", "label")), "data")
     wanted = group_by_partition(files.unionByName(rows), len(parts))
-    brought = wanted.applyInArrow(_bringing(buckets), SCHEMA)
-    return persist(place.engine, map_partitions(brought, _merge, buckets), place.folder / "merged")
+    sent_records = wanted.applyInArrow(_bringing(buckets), SCHEMA)
+    return persist(
+        context.engine, map_partitions(sent_records, _merge, buckets), context.folder / "merged"
+    )
 
 
-def _links(place: Place, start: DataFrame, parts: list[Part]) -> DataFrame:
+def _links(context: ImportContext, start: DataFrame, parts: list[Part]) -> DataFrame:
     """Return the texts that several records share, as numbers, with the rows of these records."""
     buckets = 1 + sum(part.rows for part in parts) // _LINKED
-    every = map_partitions(start, partial(_link, place.rules, buckets), len(parts))
+    every = map_partitions(start, partial(_link, context.rules, buckets), len(parts))
     doubled = persist(
-        place.engine, map_partitions(every, _doubled, buckets), place.folder / "links"
+        context.engine, map_partitions(every, _doubled, buckets), context.folder / "links"
     )
     return doubled.mapInArrow(_unpacked, _LINKS)
 
 
 def _link(rules: Rules, buckets: int, number: int, given: Given) -> Iterator[Message]:
     """On a worker: send the texts that a part's records may share with others."""
-    records = part_in(given).records()
+    records = unpack_part(given).records()
     records = records.filter(exclusion_reasons(records, rules).is_null())
     texts = SHARED.of(records.select(SHARED.columns)).with_columns(records["row"])
     links = texts.unpivot(index="row", value_name="text").drop_nulls("text")
@@ -183,7 +185,7 @@ def number_of(text: str) -> int:
     return (crc32(data) << 31) ^ crc32(data[::-1])
 
 
-def _components(place: Place, links: DataFrame) -> DataFrame | None:
+def _components(context: ImportContext, links: DataFrame) -> DataFrame | None:
     """Return the records that share a text, with a ``label``: the lowest row of all records that
     they share texts with, directly or through others. Return ``None`` if there are none."""
     from pyspark.sql import functions as of
@@ -191,14 +193,14 @@ def _components(place: Place, links: DataFrame) -> DataFrame | None:
     found = links.withColumn("label", of.col("row"))
     before, number = None, 0
     while True:
-        found = persist(place.engine, found, place.folder / f"labels-{number}")
+        found = persist(context.engine, found, context.folder / f"labels-{number}")
         totals = collect_arrow(found.agg(of.count("*").alias("n"), of.sum("label").alias("sum")))
         now = totals["n"][0].as_py(), totals["sum"][0].as_py()
         if not now[0]:
             return None
         if now[0] <= _FEW:
             few = found.withColumn("all", of.lit(0)).groupBy("all").applyInArrow(_followed, _LABELS)
-            return persist(place.engine, few, place.folder / "labels")
+            return persist(context.engine, few, context.folder / "labels")
         if now == before:  # labels never increase
             return found.select("row", "part", "label").distinct()
         before, number = now, number + 1
@@ -264,7 +266,7 @@ def _merge(bucket: int, given: Given) -> Iterator[Message]:
     if several.height:
         yield from send_rows("made", _made_of(several), "part")
     doubtful = table.filter("doubtful")["owner"].n_unique()
-    yield Message("count", bucket, pack_json({"files": files_of(several), "doubtful": doubtful}))
+    yield Message("count", bucket, pack_json({"files": count_files(several), "doubtful": doubtful}))
 
 
 def _made_of(records: pl.DataFrame) -> pl.DataFrame:
@@ -278,7 +280,7 @@ def _made_of(records: pl.DataFrame) -> pl.DataFrame:
     return made.join(wanted, on="row", maintain_order="left").join(owners, on="row")
 
 
-def files_of(table: pl.DataFrame) -> dict[str, dict[str, int]]:
+def count_files(table: pl.DataFrame) -> dict[str, dict[str, int]]:
     """Count the outcomes of the records of each file, for complete documents."""
     if table.is_empty():
         return {}
@@ -286,7 +288,7 @@ def files_of(table: pl.DataFrame) -> dict[str, dict[str, int]]:
     numbers = dict(zip(names, range(len(names)), strict=True))
     source = pl.col("source").replace_strict(numbers, return_dtype=pl.UInt32)
     told = table.select("row", "owner", "size", source)
-    return fates(Decided(Parts(Path(), ()), told, list(names)))
+    return count_by_file(Decided(Parts(Path(), ()), told, list(names)))
 
 
 NAMES_AT_ONCE = 100_000
@@ -298,25 +300,25 @@ def buckets_for(records: int) -> int:
     return 1 + records // NAMES_AT_ONCE
 
 
-def asking(kind: str, table: pl.DataFrame, name: str, buckets: int) -> Iterator[Message]:
+def route_requests(kind: str, table: pl.DataFrame, name: str, buckets: int) -> Iterator[Message]:
     """Send documents to partitions by the name that they want (in the column ``name``)."""
     own = table.with_columns(stem=pl.col(name), mine=True)
     numbered = own.with_columns(stem=strip_number(pl.col(name)), mine=False)
-    asked = pl.concat([own, numbered.filter(pl.col("stem") != pl.col(name))])
+    requests = pl.concat([own, numbered.filter(pl.col("stem") != pl.col(name))])
     bucket = pl.Series(
-        [zlib.crc32(stem.encode()) % buckets for stem in asked["stem"]], dtype=pl.Int64
+        [zlib.crc32(stem.encode()) % buckets for stem in requests["stem"]], dtype=pl.Int64
     )
-    yield from send_rows(kind, asked.drop("stem").with_columns(bucket=bucket), "bucket")
+    yield from send_rows(kind, requests.drop("stem").with_columns(bucket=bucket), "bucket")
 
 
-def named(wishes: DataFrame, buckets: int) -> DataFrame:
+def assign_names(wishes: DataFrame, buckets: int) -> DataFrame:
     """Return the cite keys of all documents, for their parts, and new ids for documents that cannot
     have the wanted one."""
     keys = map_partitions(select_kinds(wishes, "wish"), _keys, buckets)
-    return keys.unionByName(ids(wishes, buckets))
+    return keys.unionByName(assign_ids(wishes, buckets))
 
 
-def ids(wishes: DataFrame, buckets: int) -> DataFrame:
+def assign_ids(wishes: DataFrame, buckets: int) -> DataFrame:
     """Return new ids for documents that cannot have the one they want."""
     return map_partitions(select_kinds(wishes, "name"), _ids, buckets)
 

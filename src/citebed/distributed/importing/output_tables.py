@@ -15,12 +15,12 @@ import polars as pl
 
 from citebed.collection.building import assembling
 from citebed.collection.building.combining import WISHES, wishes
-from citebed.collection.building.import_report import counted
+from citebed.collection.building.import_report import count_values
 from citebed.collection.names import choose_keys
 from citebed.collection.rules import Rules, exclusion_reasons
 from citebed.collection.storing.table_files import write_frames
 from citebed.collection.tables import DOCUMENTS, SET_ASIDE, read_ipc, write_ipc
-from citebed.distributed.importing.merged_records import asking, files_of, part_in
+from citebed.distributed.importing.merged_records import count_files, route_requests, unpack_part
 from citebed.distributed.shuffle import (
     Given,
     Message,
@@ -41,9 +41,9 @@ _FATE = {
 }  # fmt: skip
 
 
-def decided(given: Given, rules: Rules) -> pl.DataFrame:
+def decide_part(given: Given, rules: Rules) -> pl.DataFrame:
     """Return the records of a part with the decisions about them."""
-    records = part_in(given).records().sort("row")
+    records = unpack_part(given).records().sort("row")
     fates = concat_tables(given.get("fate", ()))
     fates = pl.DataFrame(schema=_FATE) if fates is None else fates.select(list(_FATE))
     table = records.with_columns(reason=exclusion_reasons(records, rules)).join(
@@ -57,10 +57,12 @@ def decided(given: Given, rules: Rules) -> pl.DataFrame:
     )
 
 
-def ask(rules: Rules, buckets: int, with_ids: bool, number: int, given: Given) -> Iterator[Message]:
+def request_keys(
+    rules: Rules, buckets: int, with_ids: bool, number: int, given: Given
+) -> Iterator[Message]:
     """On a worker: request names for the documents of a part, given their earlier keys, and count
     its records and documents."""
-    table = decided(given, rules)
+    table = decide_part(given, rules)
     alone = table.filter(pl.col("size") == 1)
     own = wishes(alone.select("row", "owner").hstack(WISHES.of(alone.select(WISHES.columns))))
     columns = ("row", "doc_id", "own", "in_bib", "made")
@@ -71,49 +73,51 @@ def ask(rules: Rules, buckets: int, with_ids: bool, number: int, given: Given) -
     before = pl.DataFrame(schema=_KEPT) if before is None else before
     every = every.join(before, on="row", how="left", maintain_order="left")
     keys = choose_keys(every)
-    place = every.select("row", part=pl.lit(number, dtype=pl.Int64))
-    yield from asking("wish", place.hstack(keys), "same", buckets)
+    homes = every.select("row", part=pl.lit(number, dtype=pl.Int64))
+    yield from route_requests("wish", homes.hstack(keys), "same", buckets)
     if with_ids:
-        yield from asking("name", every.select("row", "doc_id"), "doc_id", buckets)
+        yield from route_requests("name", every.select("row", "doc_id"), "doc_id", buckets)
     yield Message("count", number, pack_json(_counts(table)))
 
 
-def ask_ids(rules: Rules, buckets: int, _: int, given: Given) -> Iterator[Message]:
+def request_ids(rules: Rules, buckets: int, _: int, given: Given) -> Iterator[Message]:
     """On a worker: request ids for the documents of a part."""
-    owners = decided(given, rules).filter(pl.col("owner") == pl.col("row"))
-    yield from asking("name", owners.select("row", "doc_id"), "doc_id", buckets)
+    owners = decide_part(given, rules).filter(pl.col("owner") == pl.col("row"))
+    yield from route_requests("name", owners.select("row", "doc_id"), "doc_id", buckets)
 
 
 def _counts(table: pl.DataFrame) -> dict[str, object]:
     owners = table.filter(pl.col("owner") == pl.col("row"))
     by_source = dict(owners["source"].value_counts().iter_rows())
     here = table.filter((pl.col("size") == 1) | pl.col("owner").is_null())
-    aside = counted(table["reason"].drop_nulls())
+    aside = count_values(table["reason"].drop_nulls())
     return {
         "owners": by_source,
-        "files": files_of(here),
+        "files": count_files(here),
         "set_aside": aside,
         "records": table.height,
     }
 
 
-def place(rules: Rules, size: int, folder: str, _: int, given: Given) -> Iterator[Message]:
+def send_to_shards(rules: Rules, size: int, folder: str, _: int, given: Given) -> Iterator[Message]:
     """On a worker: send the documents of a part to their shards, and its records set aside."""
-    table = decided(given, rules)
+    table = decide_part(given, rules)
     fresh = read_ipc(Path(folder, RENAMED))
-    table = named(table, fresh, "row", "doc_id", "id")
+    table = add_final_ids(table, fresh, "row", "doc_id", "id")
     bases = json.loads(given["bases"][0])
     documents = _documents(table, given)
     shard = _places(table, bases) // size
     sent = documents.join(table.select("row").hstack([shard.alias("shard")]), on="row")
     yield from spill_rows(folder, "document", sent, "shard")
-    aside = named(table.filter(assembling.is_aside()), fresh, "owner", "kept_as", "kept_as")
-    told = assembling.told_aside(aside, aside["reason"], aside["kept_as"])
-    told = told.with_columns(aside["row"], span=aside["row"] // SPAN)
-    yield from send_rows("aside", told, "span")
+    aside = add_final_ids(table.filter(assembling.is_aside()), fresh, "owner", "kept_as", "kept_as")
+    described = assembling.told_aside(aside, aside["reason"], aside["kept_as"])
+    described = described.with_columns(aside["row"], span=aside["row"] // SPAN)
+    yield from send_rows("aside", described, "span")
 
 
-def named(table: pl.DataFrame, fresh: pl.DataFrame, row: str, old: str, new: str) -> pl.DataFrame:
+def add_final_ids(
+    table: pl.DataFrame, fresh: pl.DataFrame, row: str, old: str, new: str
+) -> pl.DataFrame:
     """Return a table with the final ids of documents in the column ``new``."""
     ids = fresh.rename({"row": row})
     joined = table.join(ids, on=row, how="left", maintain_order="left")

@@ -112,8 +112,8 @@ def _answers(
     """Return the answers of workers to batches, in order."""
     if not batches:
         return []
-    parcels = [Message(kind, number, pack_json(batch)) for number, batch in enumerate(batches)]
-    made = map_partitions(send_messages(engine, parcels), work, len(batches))
+    messages = [Message(kind, number, pack_json(batch)) for number, batch in enumerate(batches)]
+    made = map_partitions(send_messages(engine, messages), work, len(batches))
     return [json.loads(data) for _, data in collect_messages(made)]
 
 
@@ -272,7 +272,7 @@ def _parse(settings: str, number: int, given: Given) -> Iterator[Message]:
     parsed = [run_job(job) for job in make_jobs(found(), folder)]
     answer = {
         "parsed": [_as_plain(number, each) for each in parsed],
-        "notes": [note_of(each.files[RECORDS]) for each in parsed if RECORDS in each.files],
+        "notes": [make_note(each.files[RECORDS]) for each in parsed if RECORDS in each.files],
         "problems": [(source, told.line, told.what, told.kind) for source, told in problems],
         "formats": {name: list(used) for name, used in formats.items()},
     }
@@ -295,7 +295,7 @@ def _parsed(number: list[int], files: dict[str, str], *rest: Any) -> ParsedJob:
     return ParsedJob(tuple(number), {name: Path(path) for name, path in files.items()}, *rest)
 
 
-def note_of(path: Path) -> PartNote:
+def make_note(path: Path) -> PartNote:
     """Return the note of a file of records."""
     records = read_ipc(path, ("source", "type", "language", "crossref"))
     counts = records["source"].value_counts().sort("source").iter_rows()
