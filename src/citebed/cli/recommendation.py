@@ -41,7 +41,7 @@ class RecommendCommand:
         "otherwise).",
     )
     before: str | None = option(
-        None, "Only papers published before this date, e.g. 2019 or 2019-07-31."
+        None, "Only papers published up to this year or date, e.g. 2019 or 2019-07-31."
     )
     min_probability: float | None = option(
         None, "Minimum probability; 0 always shows the best papers.", min=0.0, max=1.0

@@ -18,7 +18,7 @@ class RecommendOptions:
     ``k``: number of papers; by default up to 10 for one text and 3 for each passage of a draft.
     ``each``: unit to recommend for, ``text``, ``paragraph`` or ``sentence``; by default the whole
     of a text, and each paragraph of a draft.
-    ``before``: only papers published before this date (``2019`` or ``2019-07-31``).
+    ``before``: only papers published up to this date (``2019`` or ``2019-07-31``), inclusive.
     ``min_probability``: only papers with at least this probability of being right; 0 always shows
     the best.
     ``among``: only papers that pass this filter. It does not change their scores and evidence.

@@ -111,7 +111,7 @@ class RequestQueue:
                 async with asyncio.timeout(seconds):
                     return await asyncio.shield(done)
             except TimeoutError:
-                message = f"this took longer than {seconds:.0f} s and was cancelled."
+                message = f"this took longer than {seconds:.0f} s. Try again later."
                 raise ServerBusy(message) from None
         except asyncio.CancelledError:  # only a stopping server cancels requests
             raise ServerBusy("the server is stopping.") from None
