@@ -49,22 +49,23 @@ $(VENV)/.ready-spark: $(VENV)/.ready-dev requirements-spark.lock
 	$(BIN)/python -m pip install $(LOCKED) requirements-spark.lock
 	touch $@
 
-# While you work on a package: make quick ROOM=evaluation, or ROOM=collection/formats CASE=bibtex for all cases of that name.
+# While you work on a package: make quick PACKAGE=evaluation, or PACKAGE=collection/formats CASE=bibtex for all cases of that name.
 # It runs the package's own tests, the files of tests/parity and tests/unit that import the package, and the tests of the docs.
+PACKAGE ?= $(ROOM)
 CHANGED = $(shell git ls-files --modified --others --exclude-standard -- 'tests/*test_*.py')
-RELATED = $(shell grep -lE 'citebed\.$(subst /,.,$(ROOM))\b' tests/parity/test_*.py tests/unit/test_*.py)
+RELATED = $(shell grep -lE 'citebed\.$(subst /,.,$(PACKAGE))\b' tests/parity/test_*.py tests/unit/test_*.py)
 ABOUT_DOCS = tests/unit/test_docs.py tests/unit/test_how_to.py tests/unit/test_import_rules.py
 quick: $(VENV)/.ready-dev
-	@[ -d src/citebed/$(ROOM) ] && [ -n "$(ROOM)" ] || { echo "name a package of src/citebed, as in: make quick ROOM=evaluation"; exit 1; }
+	@[ -d src/citebed/$(PACKAGE) ] && [ -n "$(PACKAGE)" ] || { echo "name a package of src/citebed, as in: make quick PACKAGE=evaluation"; exit 1; }
 	$(MAKE) --no-print-directory style types contracts
 	CITEBED_EVERY=8 CITEBED_CASE='$(CASE)' HYPOTHESIS_PROFILE=few \
-	  $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(sort tests/unit/$(ROOM) $(RELATED) $(ABOUT_DOCS) $(CHANGED))
+	  $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(sort tests/unit/$(PACKAGE) $(RELATED) $(ABOUT_DOCS) $(CHANGED))
 
 # The lines that the tests run, of all packages or of one: by file, and line by line in build/coverage/index.html.
 coverage: $(VENV)/.ready-dev
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --cov-branch \
-	  --cov=citebed$(if $(ROOM),.$(subst /,.,$(ROOM))) --cov-report=term:skip-covered \
-	  --cov-report=html:build/coverage $(if $(ROOM),tests/unit/$(ROOM))
+	  --cov=citebed$(if $(PACKAGE),.$(subst /,.,$(PACKAGE))) --cov-report=term:skip-covered \
+	  --cov-report=html:build/coverage $(if $(PACKAGE),tests/unit/$(PACKAGE))
 
 lint: types contracts style size
 
