@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.sampling import sized
 
 from citebed.text.anonymise import anonymise
 from citebed.text.markers import markers
@@ -98,8 +99,8 @@ def test_only_something_is_taken_out(text: str) -> None:
 @pytest.mark.parametrize(
     "piece", ["Smith and ", "Smith, ", "Van Van, ", "A. ", "McA", "Al-", "et al."]
 )
-def test_a_megabyte_is_read(piece: str) -> None:
-    text = piece * (1_000_000 // len(piece))
+def test_long_text_takes_linear_time(piece: str) -> None:
+    text = piece * (sized(100_000, 1_000_000) // len(piece))
     assert len(anonymise(text)) <= len(text)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.sampling import sized
 
 from citebed.text.markers import markers, remove_markers
 
 
 def cited(text: str) -> list[tuple[str, tuple[str, ...]]]:
-    """Each marker as it stands in the text, with what it cites."""
+    """Return each marker's text with the references it cites."""
     return [(text[marker.start : marker.end], marker.cites) for marker in markers(text)]
 
 
@@ -117,7 +118,7 @@ def test_the_year_after_a_name(text: str, found: tuple[str, str], left: str) -> 
         "mail me@example.org or @home",
     ],
 )
-def test_what_only_looks_like_a_marker_stays(text: str) -> None:
+def test_text_that_only_looks_like_a_marker_stays(text: str) -> None:
     assert cited(text) == []
     assert remove_markers(text) == text
 
@@ -141,7 +142,7 @@ def test_what_only_looks_like_a_marker_stays(text: str) -> None:
         ("", ""),
     ],
 )
-def test_what_is_left_is_tidy(text: str, left: str) -> None:
+def test_removed_markers_leave_tidy_text(text: str, left: str) -> None:
     assert remove_markers(text) == left
 
 
@@ -187,8 +188,8 @@ PIECES += ["[@", "(2019", "(see ", "Smith and ", "A. ", "(a;", "et al. ", "((Smi
 
 
 @pytest.mark.parametrize("piece", PIECES)
-def test_a_megabyte_of_hostile_text_is_read(piece: str) -> None:
-    text = piece * (1_000_000 // len(piece))
+def test_long_hostile_text_takes_linear_time(piece: str) -> None:
+    text = piece * (sized(60_000, 1_000_000) // len(piece))
     for open_and_close in ("", "()", "[]"):
         whole = open_and_close[:1] + text + open_and_close[1:]
         assert len(remove_markers(whole)) <= len(whole)

@@ -92,9 +92,10 @@ def test_html(html: str, text: str) -> None:
 
 
 def test_entities() -> None:
-    assert entity_to_text("&eacute;") == "é"
-    assert entity_to_text("&#0;") == "\ufffd"
-    assert entity_to_text("&notit;") == "&notit;"
+    for entity, text in (("&eacute;", "é"), ("&#233;", "é"), ("&#0;", "\ufffd")):
+        assert entity_to_text(entity) == text
+    for other in ("", "&", "&;", "&nope;", "&notit;"):
+        assert entity_to_text(other) == other
 
 
 @given(ANY_TEXT)
@@ -103,8 +104,8 @@ def test_html_to_text_takes_anything_and_gives_clean_text(text: str) -> None:
 
 
 @pytest.mark.parametrize("unit", ["<!--", "<a ", "<sup>", "<sup> 1", "&lt;", "&#1", "</", "<b:"])
-def test_much_broken_html_is_read(unit: str) -> None:
-    assert html_to_text(unit * ((1 << 18) // len(unit)) + " end").endswith("end")
+def test_repeated_broken_html_takes_linear_time(unit: str) -> None:
+    assert html_to_text(unit * ((1 << 17) // len(unit)) + " end").endswith("end")
 
 
 # --- Dates ----------------------------------------------------------------------------------
@@ -264,14 +265,8 @@ def test_a_second_time_changes_nothing(function: Callable[[str], str | None], te
     assert once is None or function(once) == once
 
 
-def test_marks_without_end_take_no_time_without_end() -> None:
-    """In the square of their number it would take most of an hour."""
-    assert len(fold("e" + "\u0301\u0323" * 400_000)) == 30
-    assert len(fold("e\u200b" + "\u0301\u0323" * 400_000)) == 30
+def test_endless_combining_marks_take_linear_time() -> None:
+    """Quadratic time would take minutes here."""
+    assert len(fold("e" + "\u0301\u0323" * 200_000)) == 30
+    assert len(fold("e\u200b" + "\u0301\u0323" * 200_000)) == 30
     assert fold("a" * 5000 + "e\u0301") == "a" * 5000 + "é"
-
-
-def test_an_entity_without_a_name_stays_as_it_is() -> None:
-    assert [entity_to_text(text) for text in ("", "&", "&;", "&#233;", "&nope;")] == [
-        "", "&", "&;", "é", "&nope;",
-    ]  # fmt: skip

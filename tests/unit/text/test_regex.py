@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import samples
-from tests.sampling import examples
+from tests.sampling import FULL, examples
 
 import citebed
 from citebed.text import regex
@@ -127,9 +127,10 @@ def _keeps(pattern: str | bytes, flags: int = 0) -> bool:
     return any(part and any(part[0] is kind for kind in kinds) for part in operations)
 
 
-def _made(names: list[str]) -> list[tuple[str | bytes, int, str]]:
-    """Every pattern that is made when modules are imported, and by which file."""
-    command = [sys.executable, "-c", IMPORT_ALL, *names]
+@pytest.fixture(scope="module")
+def compiled() -> list[tuple[str | bytes, int, str]]:
+    """Every pattern that an import of all modules compiles, with its flags and the file."""
+    command = [sys.executable, "-c", IMPORT_ALL, *(name for name, _ in _modules())]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return [
         (text.encode("latin-1") if is_bytes else text, flags, caller)
@@ -138,17 +139,15 @@ def _made(names: list[str]) -> list[tuple[str | bytes, int, str]]:
 
 
 @pytest.fixture(scope="module")
-def kept() -> list[tuple[str | bytes, int]]:
-    """The patterns of the package that come through the door."""
-    users = [name for name, path in _modules() if "citebed.text.regex" in path.read_text("utf-8")]
-    through = {(p, f) for p, f, caller in _made(users) if caller == regex.__file__}
+def kept(compiled: list[tuple[str | bytes, int, str]]) -> list[tuple[str | bytes, int]]:
+    """The patterns that citebed.text.regex compiles."""
+    through = {(p, f) for p, f, caller in compiled if caller == regex.__file__}
     assert len(through) > 80
     return sorted(through, key=repr)
 
 
-def test_patterns_made_at_import_come_through_the_door() -> None:
-    made = _made([name for name, _ in _modules()])
-    inside = [each for each in made if each[2].startswith(f"{SOURCE}/")]
+def test_possessive_patterns_of_modules_use_citebed_text_regex(compiled: list[Any]) -> None:
+    inside = [each for each in compiled if each[2].startswith(f"{SOURCE}/")]
     assert len(inside) > 200
     past = [(p, by) for p, f, by in inside if by != regex.__file__ and _keeps(p, f)]
     assert past == []
@@ -161,7 +160,7 @@ class _Names(dict[str, Any]):
         return "x"
 
 
-def test_patterns_made_in_functions_come_through_the_door() -> None:
+def test_possessive_patterns_in_functions_use_citebed_text_regex() -> None:
     for name, path in _modules():
         try:
             names = _Names(vars(import_module(name)))
@@ -196,13 +195,13 @@ native_is_right = pytest.mark.skipif(
 
 
 def _corpus() -> str:
-    """The samples of each format, the demo's papers, and what tests of such patterns write down."""
+    """The samples of each format; a full run adds the demo's papers and tests of such patterns."""
     written = [value.decode() for value in vars(samples).values() if isinstance(value, bytes)]
-    papers = sorted((SOURCE / "demo" / "papers").iterdir())
-    tests = [
-        f for kind in ("tex", "mark") for f in Path(__file__).parents[1].rglob(f"test_*{kind}*.py")
-    ]
-    return "\n".join([*written, *(path.read_text("utf-8") for path in [*papers, *sorted(tests)])])
+    more = sorted(Path(__file__).parent.glob("test_[lm]*.py"))
+    if FULL:
+        more += sorted((SOURCE / "demo" / "papers").iterdir())
+        more += sorted(Path(__file__).parents[1].rglob("test_*tex*.py"))
+    return "\n".join([*written, *(path.read_text("utf-8") for path in more)])
 
 
 def _found(pattern: re.Pattern[Any], text: Any) -> list[Any]:
