@@ -17,8 +17,13 @@ from citebed.evaluation.contrasts.changes import (
     count_outcomes,
 )
 from citebed.evaluation.contrasts.contrast import Contrast
-from citebed.evaluation.contrasts.pool import VERDICTS, WorstCase
-from citebed.evaluation.contrasts.pool_bias import PoolBias, RankingAgreement, UnjudgedShare
+from citebed.evaluation.contrasts.pool_bias import (
+    VERDICTS,
+    PoolBias,
+    RankingAgreement,
+    UnjudgedShare,
+    WorstCase,
+)
 from citebed.report.tables import (
     Cell,
     Column,

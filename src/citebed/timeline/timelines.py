@@ -294,7 +294,7 @@ def _best_of_teams(
     """
     of_run: dict[str, str] = {}
     if not isinstance(teams, bool):
-        from citebed.evaluation.contrasts.pool import assign_teams
+        from citebed.evaluation.contrasts.pool_bias import assign_teams
 
         of_run = assign_teams([run.name for run in runs], teams)
     batch = [score(run) for run in runs]

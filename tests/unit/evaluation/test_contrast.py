@@ -16,8 +16,7 @@ from tests.reference import contrast as slow
 from citebed.collection import ImportOptions, import_sources, load_profile, open_collection
 from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.changes import count_outcomes
-from citebed.evaluation.contrasts.contrast import Contrast, contrast
-from citebed.evaluation.contrasts.sets import align
+from citebed.evaluation.contrasts.contrast import Contrast, align, contrast
 from citebed.evaluation.options import ContrastOptions, Design, Resampling
 from citebed.runs.reader import as_qrels
 from citebed.runs.tables import Qrels

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from tests.reference import contrast as slow
 
 from citebed.errors import CitebedError, FormatError
-from citebed.evaluation.contrasts.pool import (
+from citebed.evaluation.contrasts.pool_bias import (
     assign_teams,
     count_unpooled,
+    pool_bias,
     top_documents,
     unique_judgements,
     worst_case_qrels,
 )
-from citebed.evaluation.contrasts.pool_bias import pool_bias
 from citebed.evaluation.options import Design, PoolBiasOptions
 from citebed.runs.ranking import Ranked, rank
 from citebed.runs.reader import as_qrels, as_run
@@ -231,7 +231,7 @@ def test_the_correction_counts_in_the_worst_case_too() -> None:
 def test_the_worst_case_is_that_of_plain_loops(
     known: Judgements, runs: Rankings, depth: int
 ) -> None:
-    from citebed.evaluation.contrasts.pool import _unjudged
+    from citebed.evaluation.contrasts.pool_bias import _unjudged
 
     qrels, ranked = as_qrels(known), ranked_of(runs)
     found = worst_case_qrels(qrels, *(_unjudged(qrels, ranked[name], depth) for name in ("x", "y")))

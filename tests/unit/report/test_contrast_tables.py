@@ -12,9 +12,13 @@ from citebed.evaluation.contrasts.changes import (
     QueryChange,
     SignificanceChange,
 )
-from citebed.evaluation.contrasts.pool import WorstCase
-from citebed.evaluation.contrasts.pool_bias import RankingAgreement, ScoreDrop, UnjudgedShare
-from citebed.evaluation.contrasts.sets import JudgementSet
+from citebed.evaluation.contrasts.contrast import JudgementSet
+from citebed.evaluation.contrasts.pool_bias import (
+    RankingAgreement,
+    ScoreDrop,
+    UnjudgedShare,
+    WorstCase,
+)
 from citebed.report import contrast_tables as tables
 from citebed.report.tables import build_table
 

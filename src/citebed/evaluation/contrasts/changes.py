@@ -166,30 +166,23 @@ def significance_changes(
     if len(before.runs) < 2:
         return []
     frugal = without_intervals(design, resampling)
-    gains = [_gained(x, y) for x, y in zip(before.runs, after.runs, strict=True)]
+    gains = []
+    for x, y in zip(before.runs, after.runs, strict=True):
+        scores = zip(x.measures, x.values, y.values, strict=True)
+        # Differences per query, or ratios for geometric means.
+        rows = [b / a if m.SUMMARY == "geometric mean" else b - a for m, a, b in scores]
+        gains.append(replace(y, values=np.stack(rows)))
     sides = (compare_scores(runs, design, frugal) for runs in (before.runs, after.runs, gains))
     return [
         SignificanceChange(
             measure=x.measure, base=x.base, run=x.run,
-            before_difference=summary_difference(x), before_p=x.p_adjusted,
-            after_difference=summary_difference(y), after_p=y.p_adjusted,
+            before_difference=x.value - x.base_value, before_p=x.p_adjusted,
+            after_difference=y.value - y.base_value, after_p=y.p_adjusted,
             fate=classify_change(x, y),
-            shift=summary_difference(y) - summary_difference(x), shift_p=gain.p_adjusted,
+            shift=(y.value - y.base_value) - (x.value - x.base_value), shift_p=gain.p_adjusted,
         )
         for x, y, gain in zip(*sides, strict=True)
     ]  # fmt: skip
-
-
-def _gained(before: RunScores, after: RunScores) -> RunScores:
-    """Return a run's score changes: differences, or ratios for geometric means."""
-    sides = zip(before.measures, before.values, after.values, strict=True)
-    gains = [y / x if measure.SUMMARY == "geometric mean" else y - x for measure, x, y in sides]
-    return replace(after, values=np.stack(gains))
-
-
-def summary_difference(of: Comparison) -> float:
-    """Return the run's summary minus the base's, on the measure's scale."""
-    return of.value - of.base_value
 
 
 def without_intervals(design: Design, resampling: Resampling) -> Resampling:
@@ -314,40 +307,32 @@ def summarise_contrast(
 ) -> list[ContrastSummary]:
     """Return one summary per measure."""
     counted = count_outcomes(conclusions)
-    return [
-        _digest(
-            [of for of in changes if of.measure == measure],
-            [of for of in agreements if of.measure == measure],
-            counted.get(measure, Counter()),
-            [of for of in movers if of.measure == measure],
+    summaries = []
+    for measure in dict.fromkeys(of.measure for of in changes):
+        runs = [of for of in changes if of.measure == measure]
+        correlated = [of for of in agreements if of.measure == measure]
+        moves = {(of.query_id, of.move) for of in movers if of.measure == measure}
+        fate = counted.get(measure, Counter())
+        by_query = [of.kendall for of in correlated if of.of != SYSTEMS]
+        queries = sum(of.queries for of in runs)
+        known = [tau for tau in by_query if not math.isnan(tau)]
+        summaries.append(
+            ContrastSummary(
+                measure=measure,
+                runs=len(runs),
+                change=fmean(of.change for of in runs),
+                rose=sum(of.change > NEGLIGIBLE for of in runs),
+                fell=sum(of.change < -NEGLIGIBLE for of in runs),
+                queries_rose=sum(of.rose for of in runs) / queries if by_query else math.nan,
+                queries_fell=sum(of.fell for of in runs) / queries if by_query else math.nan,
+                from_best=sum(move == "from best" for _, move in moves),
+                from_0=sum(move == "from 0" for _, move in moves),
+                systems_kendall=next(of.kendall for of in correlated if of.of == SYSTEMS),
+                queries_kendall=median(known) if known else math.nan,
+                survive=fate["survives"],
+                vanish=fate["vanishes"],
+                appear=fate["appears"],
+                turn_round=fate["turns round"],
+            )
         )
-        for measure in dict.fromkeys(of.measure for of in changes)
-    ]
-
-
-def _digest(
-    changes: Sequence[Change],
-    agreements: Sequence[Agreement],
-    fate: Counter[Outcome],
-    movers: Sequence[QueryChange],
-) -> ContrastSummary:
-    by_query = [of.kendall for of in agreements if of.of != SYSTEMS]
-    queries = sum(of.queries for of in changes)
-    known = [tau for tau in by_query if not math.isnan(tau)]
-    return ContrastSummary(
-        measure=changes[0].measure,
-        runs=len(changes),
-        change=fmean(of.change for of in changes),
-        rose=sum(of.change > NEGLIGIBLE for of in changes),
-        fell=sum(of.change < -NEGLIGIBLE for of in changes),
-        queries_rose=sum(of.rose for of in changes) / queries if by_query else math.nan,
-        queries_fell=sum(of.fell for of in changes) / queries if by_query else math.nan,
-        from_best=len({of.query_id for of in movers if of.move == "from best"}),
-        from_0=len({of.query_id for of in movers if of.move == "from 0"}),
-        systems_kendall=next(of.kendall for of in agreements if of.of == SYSTEMS),
-        queries_kendall=median(known) if known else math.nan,
-        survive=fate["survives"],
-        vanish=fate["vanishes"],
-        appear=fate["appears"],
-        turn_round=fate["turns round"],
-    )
+    return summaries

@@ -14,6 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.changes import (
     Agreement,
@@ -28,7 +30,6 @@ from citebed.evaluation.contrasts.changes import (
     significance_changes,
     summarise_contrast,
 )
-from citebed.evaluation.contrasts.sets import Sets, align, relevant_counts
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.names import measures as parse_measures
 from citebed.evaluation.options import CONTRASTED, ContrastOptions, Resampling
@@ -147,15 +148,30 @@ def contrast(
     """
     options = options or ContrastOptions()
     chosen = tuple(parse_measures(measures))
-    _check_measures(chosen)
+    counts = [str(measure) for measure in chosen if measure.SUMMARY == "sum"]
+    if counts:
+        raise CitebedError(
+            f"{', '.join(counts)}: counts cannot be contrasted, because they grow with the "
+            "judgements. Use measures such as AP or P@5."
+        )
     rel = max(1, min(measure.rel for measure in chosen))
-    judgements = _sets(before, after)
+    if isinstance(before, str | Path) and isinstance(after, str | Path):
+        both = read_sets([Path(before), Path(after)])  # under distinct names
+    else:
+        both = [as_qrels(before, "before"), as_qrels(after, "after")]
     resampling = options.resampling if cluster is None else Resampling(cluster=cluster)
-    options = replace(options, resampling=resampling.with_clusters(judgements[1].source))
-    sets = align(*judgements, rel, options.keep_empty)
-    judged = prepare(sets.before), prepare(sets.after)
-    first, second = evaluate_under(judged, runs, chosen, options.settings)
+    options = replace(options, resampling=resampling.with_clusters(both[1].source))
+    sets = align(both[0], both[1], rel, options.keep_empty)
+    first, second = evaluate_under(
+        [prepare(sets.before), prepare(sets.after)], runs, chosen, options.settings
+    )
     check_names([scores.run for scores in first.runs])
+    movers: list[QueryChange] = []
+    for measure in filter(is_by_query, chosen):
+        lowest = max(1, measure.rel)
+        relevant = relevant_counts(sets.before, lowest), relevant_counts(sets.after, lowest)
+        for x, y in zip(first.runs, second.runs, strict=True):
+            movers += query_changes(measure, x, y, relevant, options.largest)
     return Contrast(
         sets=sets,
         before=first,
@@ -163,32 +179,166 @@ def contrast(
         changes=tuple(score_changes(first, second)),
         agreements=tuple(agreements(first, second)),
         conclusions=tuple(significance_changes(first, second, options.design, options.resampling)),
-        movers=tuple(_movers(sets, first, second, options.largest)),
+        movers=tuple(movers),
     )
 
 
-def _sets(before: Any, after: Any) -> tuple[Qrels, Qrels]:
-    """Read both judgement sets, files under distinct names."""
-    if isinstance(before, str | Path) and isinstance(after, str | Path):
-        first, second = read_sets([Path(before), Path(after)])
-        return first, second
-    return as_qrels(before, "before"), as_qrels(after, "after")
+# --- the two sets, aligned ------------------------------------------------------------------
+
+_PAIR = ("query_id", "doc_id")
 
 
-def _check_measures(measures: Sequence[Measure]) -> None:
-    counts = [str(measure) for measure in measures if measure.SUMMARY == "sum"]
-    if counts:
+@dataclass(frozen=True)
+class JudgementSet:
+    """Counts of one set, over the queries that are compared.
+
+    ``empty`` queries have no relevant document, ``single`` queries exactly one.
+    """
+
+    name: str
+    queries: int
+    judged: int
+    relevant: int
+    empty: int
+    single: int
+
+    def row(self) -> dict[str, Any]:
+        """Return a flat row; ``judged`` and ``relevant`` count judgements, not queries."""
+        return {
+            "judgements": self.name, "queries": self.queries, "judged": self.judged,
+            "relevant": self.relevant, "not_relevant": self.judged - self.relevant,
+            "empty": self.empty, "single": self.single,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Sets:
+    """Both sets, restricted to the queries that are compared, and what was left out.
+
+    ``only_before`` and ``only_after`` are queries judged in one set only. ``emptied`` queries have
+    no relevant document in one set; ``kept_empty`` says whether they are compared anyway. ``alike``
+    queries have the same judgements in both sets. ``lost`` counts judgements of the first set that
+    the second lacks, ``changed`` judgements that are relevant in only one of the sets.
+    """
+
+    before: Qrels
+    after: Qrels
+    query_ids: tuple[str, ...]
+    only_before: tuple[str, ...]
+    only_after: tuple[str, ...]
+    emptied: tuple[str, ...]
+    kept_empty: bool
+    alike: tuple[str, ...]
+    lost: int
+    changed: int
+    facts: tuple[JudgementSet, JudgementSet]
+
+    def notes(self) -> list[str]:
+        """Return notes on queries that are left out, and on differences between the sets."""
+        first, second = self.before.name, self.after.name
+        notes = [
+            f"{_are(ids)} judged in {name} alone and left out: {examples(ids)}"
+            for ids, name in ((self.only_before, first), (self.only_after, second))
+            if ids
+        ]
+        if self.emptied:
+            done = "kept, scoring 0 there" if self.kept_empty else "left out"
+            notes.append(
+                f"{_are(self.emptied)} without a relevant document in {first} or in {second}, "
+                f"and {done}: {examples(self.emptied)}"
+            )
+        if self.alike:
+            notes.append(
+                f"{_are(self.alike)} judged alike in {first} and {second}, so their scores do not "
+                f"change: {examples(self.alike)}"
+            )
+        if self.lost or self.changed:
+            notes.append(
+                f"{second} does not extend {first}: it lacks {self.lost:,} of its judgements and "
+                f"differs on the relevance of {self.changed:,}"
+            )
+        return notes
+
+
+def _are(ids: tuple[str, ...]) -> str:
+    return f"{count(len(ids), 'query')} {'is' if len(ids) == 1 else 'are'}"
+
+
+def examples(ids: tuple[str, ...], shown: int = 5) -> str:
+    """Join the first few ids."""
+    return ", ".join(ids[:shown]) + (" …" if len(ids) > shown else "")
+
+
+def align(before: Qrels, after: Qrels, rel: int = 1, keep_empty: bool = False) -> Sets:
+    """Restrict two judgement sets to the queries that both judge.
+
+    Queries without a relevant document (of grade ``rel``) in one of the sets are left out, as in
+    the study, because every measure is 0 for them whatever the run. ``keep_empty`` keeps them.
+    """
+    for qrels in (before, after):
+        prepare(qrels)  # raises an error if a document is judged twice
+    ours, theirs = (set(qrels.table["query_id"].unique()) for qrels in (before, after))
+    shared = ours & theirs
+    if not shared:
         raise CitebedError(
-            f"{', '.join(counts)}: counts cannot be contrasted, because they grow with the "
-            "judgements. Use measures such as AP or P@5."
+            f"the judgements '{before.name}' and '{after.name}' have no query in common: "
+            f"{examples(tuple(sorted(ours)), 3)} and {examples(tuple(sorted(theirs)), 3)}. "
+            "Do they belong together?"
         )
+    emptied = shared - (relevant_counts(before, rel).keys() & relevant_counts(after, rel).keys())
+    queries = shared if keep_empty else shared - emptied
+    if not queries:
+        raise CitebedError(
+            f"no query has a relevant document in both '{before.name}' and '{after.name}': "
+            "there is nothing to contrast."
+        )
+    first, second = _cut(before, queries), _cut(after, queries)
+    known = [q.table.filter(pl.col("relevance") >= 0) for q in (first, second)]
+    shared_pairs = known[0].join(known[1], on=_PAIR, suffix="_after")
+    other = (pl.col("relevance") >= rel) != (pl.col("relevance_after") >= rel)
+    return Sets(
+        before=first,
+        after=second,
+        query_ids=tuple(sorted(queries)),
+        only_before=tuple(sorted(ours - theirs)),
+        only_after=tuple(sorted(theirs - ours)),
+        emptied=tuple(sorted(emptied)),
+        kept_empty=keep_empty,
+        alike=_alike(first, second),
+        lost=known[0].height - shared_pairs.height,
+        changed=shared_pairs.filter(other).height,
+        facts=(_facts(first, rel), _facts(second, rel)),
+    )
 
 
-def _movers(sets: Sets, before: Evaluation, after: Evaluation, largest: int) -> list[QueryChange]:
-    rows: list[QueryChange] = []
-    for measure in filter(is_by_query, before.measures):
-        rel = max(1, measure.rel)
-        relevant = relevant_counts(sets.before, rel), relevant_counts(sets.after, rel)
-        for x, y in zip(before.runs, after.runs, strict=True):
-            rows += query_changes(measure, x, y, relevant, largest)
-    return rows
+def relevant_counts(qrels: Qrels, rel: int) -> dict[str, int]:
+    """Count the relevant documents of each query that has any."""
+    counts = qrels.table.filter(pl.col("relevance") >= rel).group_by("query_id").len()
+    return dict(counts.iter_rows())
+
+
+def _cut(qrels: Qrels, queries: set[str]) -> Qrels:
+    table = qrels.table.filter(pl.col("query_id").is_in(list(queries)))
+    return Qrels(table, qrels.name, qrels.source)
+
+
+def _facts(qrels: Qrels, rel: int) -> JudgementSet:
+    counts = relevant_counts(qrels, rel)
+    queries = qrels.table["query_id"].n_unique()
+    return JudgementSet(
+        name=qrels.name,
+        queries=queries,
+        judged=qrels.table.filter(pl.col("relevance") >= 0).height,
+        relevant=sum(counts.values()),
+        empty=queries - len(counts),
+        single=sum(number == 1 for number in counts.values()),
+    )
+
+
+def _alike(before: Qrels, after: Qrels) -> tuple[str, ...]:
+    """Return the queries whose judgements are the same in both sets."""
+    judged = [*_PAIR, "relevance"]
+    one, two = before.table.select(judged), after.table.select(judged)
+    moved = [x.join(y, on=judged, how="anti")["query_id"] for x, y in ((one, two), (two, one))]
+    same = set(one["query_id"]) - set(pl.concat(moved))
+    return tuple(sorted(same))
