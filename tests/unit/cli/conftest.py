@@ -1,11 +1,14 @@
-"""What the tests of verbs share."""
+"""Fixtures of the tests of commands."""
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 from tests.commands import Run, command_line
+from tests.sampling import FULL
 
 
 @pytest.fixture
@@ -16,3 +19,14 @@ def command(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     return command_line(capsys)
+
+
+@pytest.fixture
+def blank_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write figures without drawing them, which would take most of a command's time."""
+
+    def save(_: Figure, file: io.BytesIO, **__: object) -> None:
+        file.write(b'<svg xmlns="http://www.w3.org/2000/svg" width="9pt" height="9pt"></svg>')
+
+    if not FULL:
+        monkeypatch.setattr(Figure, "savefig", save)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import json
 import os
@@ -302,19 +301,6 @@ def test_pictures_never_replace_what_is_read(run: Run) -> None:
     assert code == 1
     assert "'p/scores_AP.svg' is an input file" in err
     assert Path("p/scores_AP.svg").read_text() == Path("me.run").read_text()
-
-
-@pytest.mark.parametrize(
-    "line",
-    ["q Q0 1317949200-b  7 8", "q Q0 1317949200-b 1 7", "q  1317949200-b 1 7 tag"],
-)
-@pytest.mark.parametrize("ending", ["", ".gz"])
-def test_a_line_that_is_not_whole_is_found_far_down(run: Run, line: str, ending: str) -> None:
-    many = "".join(f"q Q0 {START}-{n} 1 {n} tag\n" for n in range(9000))
-    text = f"{many}{line}\n{many.replace('-', '-x')}".encode()
-    Path(f"far.run{ending}").write_bytes(gzip.compress(text) if ending else text)
-    code, _, err = run("t.qrels", f"far.run{ending}", "-m", "AP")
-    assert (code, f"far.run{ending}:9001: found 5 fields" in err) == (1, True)
 
 
 def test_a_mark_of_byte_order_before_a_header(run: Run) -> None:
