@@ -66,13 +66,10 @@ SCORES: list[Callable[[random.Random], float]] = [
 ]
 # How often a query's documents have the grades -2 to 4.
 GRADES = {
-    "usual": [1, 3, 10, 5, 3, 2, 1],
-    "sampled pool": [5, 15, 5, 3, 1, 1, 1],
-    "binary": [0, 0, 5, 3, 0, 0, 0],
-    "all relevant": [0, 0, 0, 3, 2, 1, 1],
-    "low grades": [0, 1, 5, 5, 0, 0, 0],
-    "nothing relevant": [0, 1, 6, 0, 0, 0, 0],
-}
+    "usual": [1, 3, 10, 5, 3, 2, 1], "sampled pool": [5, 15, 5, 3, 1, 1, 1],
+    "binary": [0, 0, 5, 3, 0, 0, 0], "all relevant": [0, 0, 0, 3, 2, 1, 1],
+    "low grades": [0, 1, 5, 5, 0, 0, 0], "nothing relevant": [0, 1, 6, 0, 0, 0, 0],
+}  # fmt: skip
 
 
 def make_ids(chance: random.Random, number: int, stems: Sequence[str]) -> list[str]:

@@ -24,39 +24,15 @@ TOLERANCE = 1e-12
 
 # trec_eval's names and ours; those with a number at the end have it after an @ here.
 NAMES = {
-    "11pt_avg": "11pt",
-    "P": "P",
-    "G": "G",
-    "Rndcg": "RnDCG",
-    "binG": "BinG",
-    "ndcg_rel": "nDCGRel",
-    "Rprec": "Rprec",
-    "Rprec_mult": "RprecMult",
-    "bpref": "Bpref",
-    "gm_bpref": "Bpref",
-    "gm_map": "AP",
-    "infAP": "infAP",
-    "iprec_at_recall": "IPrec",
-    "map": "AP",
-    "map_cut": "AP",
-    "ndcg": "nDCG",
-    "ndcg_cut": "nDCG",
-    "num_nonrel_judged_ret": "NumNonRelRet",
-    "num_rel": "NumRel",
-    "num_rel_ret": "NumRelRet",
-    "num_ret": "NumRet",
-    "recall": "R",
-    "recip_rank": "RR",
-    "relative_P": "RelativeP",
-    "set_F": "SetF",
-    "set_F.0.5": "SetF(beta=0.5)",
-    "set_P": "SetP",
-    "set_map": "SetAP",
-    "set_recall": "SetR",
-    "set_relative_P": "SetRelativeP",
-    "success": "Success",
-    "utility": "Utility",
-}
+    "11pt_avg": "11pt", "P": "P", "G": "G", "Rndcg": "RnDCG", "binG": "BinG", "ndcg_rel": "nDCGRel",
+    "Rprec": "Rprec", "Rprec_mult": "RprecMult", "bpref": "Bpref", "gm_bpref": "Bpref",
+    "gm_map": "AP", "infAP": "infAP", "iprec_at_recall": "IPrec", "map": "AP", "map_cut": "AP",
+    "ndcg": "nDCG", "ndcg_cut": "nDCG", "num_nonrel_judged_ret": "NumNonRelRet",
+    "num_rel": "NumRel", "num_rel_ret": "NumRelRet", "num_ret": "NumRet", "recall": "R",
+    "recip_rank": "RR", "relative_P": "RelativeP", "set_F": "SetF", "set_F.0.5": "SetF(beta=0.5)",
+    "set_P": "SetP", "set_map": "SetAP", "set_recall": "SetR", "set_relative_P": "SetRelativeP",
+    "success": "Success", "utility": "Utility",
+}  # fmt: skip
 # What is not a number of a query.
 LEFT_OUT = {"num_q", "relstring", "runid"}
 

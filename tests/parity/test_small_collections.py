@@ -46,12 +46,8 @@ def test_cranfield_queries_count_from_one_and_grades_are_the_right_way_up(cranfi
     assert queries["text"][0].startswith("what similarity laws must be obeyed")
     qrels = collection.qrels(name).table
     assert dict(qrels["relevance"].value_counts().iter_rows()) == {
-        4: 128,
-        3: 387,
-        2: 734,
-        1: 363,
-        0: 225,
-    }
+        4: 128, 3: 387, 2: 734, 1: 363, 0: 225,
+    }  # fmt: skip
     # The file has "1 184 2": a high degree of relevance, the second best of four.
     row = qrels.filter((pl.col("query_id") == "1") & (pl.col("doc_id") == "184"))
     assert row["relevance"].to_list() == [3]

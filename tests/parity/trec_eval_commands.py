@@ -78,14 +78,9 @@ def commands() -> list[list[str]]:
     ]
     some = [["-m", name, "-qc", "-J", "-l", "2"] for name in WITH_PARAMETERS]
     return [
-        *one,
-        *several,
-        *all_of_them,
-        *scaled,
-        *some,
-        *(list(s) for s in SWITCHES),
+        *one, *several, *all_of_them, *scaled, *some, *(list(s) for s in SWITCHES),
         *map(list, REFUSED),
-    ]
+    ]  # fmt: skip
 
 
 def program(version: str) -> str | None:

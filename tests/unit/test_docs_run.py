@@ -41,12 +41,8 @@ NOT_OURS = re.compile(
 )
 """Other programs, and what needs a network, serves without end, or asks for a password."""
 NEEDS_A_DOWNLOAD = (
-    "acm-cr/acm-cr.tar.gz",
-    "cran.tar.gz",
-    "minilm",
-    "contexts.jsonl.xz",
-    "big.qrels",
-)
+    "acm-cr/acm-cr.tar.gz", "cran.tar.gz", "minilm", "contexts.jsonl.xz", "big.qrels",
+)  # fmt: skip
 NEEDS_TORCH = re.compile(r"citebed train (static|encoder)\b")
 PYTHON_ELSEWHERE = ("import pyterrier", "import duckdb", "load_encoder", "import citebed_demo")
 """Blocks that need packages which are not installed with the tests, or that have their own test."""

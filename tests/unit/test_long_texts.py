@@ -49,40 +49,25 @@ SIGNS = (
     *("\\", "\\\\", "$$", "--", "\n\n", "-\n", "a-\n", "a-", "\u00ad", "\u00ad\n", "e\u0301", "A."),
     *("a. ", "A, ", "A and ", "et al. ", "(A 2010", "[1]", "[1, ", "[@a", "(see ", "2010", "1-"),
     *(
-        "\\cite{",
-        "\\begin{a}",
-        "\\end{a}",
-        "\\a",
-        "\\def\\a{",
-        "\\frac{",
-        "\\'",
-        "^{",
-        "\\[",
+        "\\cite{", "\\begin{a}", "\\end{a}", "\\a", "\\def\\a{", "\\frac{", "\\'", "^{", "\\[",
         "\\(",
     ),
     *("\\footnote{", "\\verb|", "\\item[", "\\iffalse", "&amp;", "&lt;b", "<!--", "<i ", "<sup>"),
     *("```", "> ", "- ", "1. ", "# ", "---\n", "[^1]:", "![", "[a](", "http://a/", "10.1234/"),
     *("@a{", '"a",', "of the ", " & ", " , ", "Jan ", "van ", "1,", "A B"),
-)
+)  # fmt: skip
 NUMBERED = (
     *(
-        "\\cite{k%d} ",
-        "\\bibliography{b%d} ",
-        "\\input{f%d} ",
-        "\\footnote{a%d} ",
+        "\\cite{k%d} ", "\\bibliography{b%d} ", "\\input{f%d} ", "\\footnote{a%d} ",
         "\\section{S%d} ",
     ),
     *("\\newcommand{\\m%d}{x} ", "\\begin{e%d} ", "\\label{x%d} ", "$x%d$ ", "w%d-\nx ", "[%d] "),
     *(
-        "[@k%d] ",
-        "[^%d]: x\n\n",
-        "# H%d\n\n",
-        "(Smith%d, 2010) ",
-        "10.1234/x%d ",
+        "[@k%d] ", "[^%d]: x\n\n", "# H%d\n\n", "(Smith%d, 2010) ", "10.1234/x%d ",
         "\\bibitem{k%d} ",
     ),
     *("[%d] A. Author. A title. 2010.\n", "@article{k%d, title={T}}\n", "A%d et al. [3] "),
-)
+)  # fmt: skip
 
 
 def long_texts() -> Iterator[tuple[str, str]]:

@@ -97,13 +97,8 @@ def test_the_figures_of_the_demo(
     assert f"{counts[0]} judgements minus {counts[1]} = {counts[0] - counts[1]}" in page
     assert len(Path("t2.qrels").read_text().splitlines()) == counts[0] - counts[1]
     table5 = [
-        "phases/t1.qrels",
-        "phases/t12.qrels",
-        "table5/okapi.run",
-        "table5/kl.run",
-        "-m",
-        "GMAP",
-    ]
+        "phases/t1.qrels", "phases/t12.qrels", "table5/okapi.run", "table5/kl.run", "-m", "GMAP",
+    ]  # fmt: skip
     assert main(["contrast", *table5, "--part", "conclusions", "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert f"Okapi over KL under J1 on the demo: {-row['before_difference']:+.4f}" in page

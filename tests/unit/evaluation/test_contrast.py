@@ -259,14 +259,11 @@ def tops(winners: str) -> Judgements:
     [
         # Eight wins of eight have p = 2/2⁸ under the sign test, seven of seven 2/2⁷; six of eight
         # have 2·(1 + 8 + 28)/2⁸.
-        ("a" * 8, "a" * 7 + "-", "survives"),
-        ("b" * 8, "b" * 8, "survives"),
-        ("a" * 8, "a" * 6 + "bb", "vanishes"),
-        ("a" * 8, "b" * 8, "turns round"),
-        ("aaaabbbb", "b" * 8, "appears"),
-        ("aaaabbbb", "-" * 8, "none"),
+        ("a" * 8, "a" * 7 + "-", "survives"), ("b" * 8, "b" * 8, "survives"),
+        ("a" * 8, "a" * 6 + "bb", "vanishes"), ("a" * 8, "b" * 8, "turns round"),
+        ("aaaabbbb", "b" * 8, "appears"), ("aaaabbbb", "-" * 8, "none"),
     ],
-)
+)  # fmt: skip
 def test_the_fate_of_a_difference(before: str, after: str, fate: str) -> None:
     found = contrast(tops(before), tops(after), two_runs(), ["P@1"], SIGN)
     (conclusion,) = found.conclusions

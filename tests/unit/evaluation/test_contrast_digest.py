@@ -32,12 +32,8 @@ def test_a_single_run_has_no_order_and_no_differences() -> None:
     (found,) = contrast(J1, J12, {"q1": ranking("a", "c", "b"), "q2": ranking("y")}, ["AP"]).summary
     assert found.row()["systems_kendall"] is None
     assert (found.runs, found.survive, found.vanish, found.appear, found.turn_round) == (
-        1,
-        0,
-        0,
-        0,
-        0,
-    )
+        1, 0, 0, 0, 0,
+    )  # fmt: skip
 
 
 def test_differences_are_counted_by_what_becomes_of_them() -> None:

@@ -84,18 +84,10 @@ def test_fates_are_counted_and_only_changed_ones_listed() -> None:
     assert build_table(tables.CONCLUSIONS, tables.changed_conclusions(found)).lines == [
         ["AP", "a", "c", "+0.1000", "0.0100", "+0.1000", "0.2000", "vanishes", "–", "–"],
         [
-            "P@5",
-            "a",
-            "b",
-            "+0.1000",
-            "0.0100",
-            "-0.1000",
-            "<0.0001",
-            "turns round",
-            "-0.2000",
+            "P@5", "a", "b", "+0.1000", "0.0100", "-0.1000", "<0.0001", "turns round", "-0.2000",
             "0.0030",
         ],
-    ]
+    ]  # fmt: skip
     assert len(tables.changed_conclusions(found, every=True)) == 4
 
 

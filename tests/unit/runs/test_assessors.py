@@ -23,17 +23,11 @@ def one(rule: str, grades: list[int], rel: int = 1) -> int:
 @pytest.mark.parametrize(
     ("grades", "dissent", "any_", "majority", "highest"),
     [
-        ([2], 2, 2, 2, 2),
-        ([2, 2], 2, 2, 2, 2),
-        ([2, 1], 1, 1, 1, 2),
-        ([2, 0], 0, 2, 0, 2),
-        ([2, 1, 0], 0, 1, 1, 2),
-        ([2, 2, -1], -1, 2, 2, 2),
-        ([1, 0, -1], -1, 1, 0, 1),
-        ([2, 1, 0, 0], 0, 1, 0, 2),
-        ([0, -1], -1, 0, -1, 0),
+        ([2], 2, 2, 2, 2), ([2, 2], 2, 2, 2, 2), ([2, 1], 1, 1, 1, 2), ([2, 0], 0, 2, 0, 2),
+        ([2, 1, 0], 0, 1, 1, 2), ([2, 2, -1], -1, 2, 2, 2), ([1, 0, -1], -1, 1, 0, 1),
+        ([2, 1, 0, 0], 0, 1, 0, 2), ([0, -1], -1, 0, -1, 0),
     ],
-)
+)  # fmt: skip
 def test_rules(grades: list[int], dissent: int, any_: int, majority: int, highest: int) -> None:
     expected = {
         "any-dissent-negative": dissent, "any": any_, "majority": majority, "max": highest,

@@ -15,20 +15,9 @@ from citebed.runs.trec_files import LARGEST_GRADE
 from citebed.wording import parse_integer, parse_number
 
 ODD = (
-    "١٢",
-    "１２",
-    "1_000",
-    "1_0.5",
-    "²",
-    "nan",
-    "inf",
-    "-Infinity",
-    "1e999",
-    "0x10",
-    "1,5",
-    " 1",
+    "١٢", "１２", "1_000", "1_0.5", "²", "nan", "inf", "-Infinity", "1e999", "0x10", "1,5", " 1",
     "",
-)
+)  # fmt: skip
 TOO_LARGE = (2**31, -(2**31), 2**63 - 1, -(2**63), 2**64, 10**30)
 
 
@@ -41,15 +30,10 @@ def test_what_python_takes_for_a_number_and_nobody_else_does(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "number"),
     [
-        ("12", 12.0),
-        ("-0.5", -0.5),
-        ("+3", 3.0),
-        (".5", 0.5),
-        ("5.", 5.0),
-        ("1e-3", 0.001),
+        ("12", 12.0), ("-0.5", -0.5), ("+3", 3.0), (".5", 0.5), ("5.", 5.0), ("1e-3", 0.001),
         ("1E5", 1e5),
     ],
-)
+)  # fmt: skip
 def test_numbers(text: str, number: float) -> None:
     assert parse_number(text) == number
 

@@ -13,12 +13,8 @@ from tests.tiny_models import CONFIG, random_weights, write_model
 from citebed.training.texts import CitingText, DocumentText, TrainingTexts
 
 SMALL: dict[str, Any] = {
-    "batch": 24,
-    "hard_batch": 12,
-    "text_tokens": 16,
-    "document_tokens": 24,
-    "group": 8,
-}
+    "batch": 24, "hard_batch": 12, "text_tokens": 16, "document_tokens": 24, "group": 8,
+}  # fmt: skip
 """Settings of an encoder's run of seconds."""
 
 

@@ -129,12 +129,8 @@ def test_contrast_takes_paths_tables_and_dicts(files: Path) -> None:
             assert other.tables[part].equals(found[0].tables[part])
     assert found[2].sets.before.name == "fewer"
     assert found[0].tables["changes"].columns[:5] == [
-        "run",
-        "measure",
-        "queries",
-        "before",
-        "after",
-    ]
+        "run", "measure", "queries", "before", "after",
+    ]  # fmt: skip
     assert "<table" in found[0]._repr_html_()
     assert "rose" in repr(found[0])
 

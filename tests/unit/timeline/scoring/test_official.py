@@ -57,23 +57,15 @@ def test_hand_made_confusions(
 # --- a whole run by hand --------------------------------------------------------------------
 
 TRUTH = [
-    Judgement("e", "a", START, 2),
-    Judgement("e", "b", START, 2),
-    Judgement("e", "c", START, 1),
-    Judgement("e", "d", START, 0),
-    Judgement("f", "a", START, 2),
-    Judgement("f", "b", START, 0),
+    Judgement("e", "a", START, 2), Judgement("e", "b", START, 2), Judgement("e", "c", START, 1),
+    Judgement("e", "d", START, 0), Judgement("f", "a", START, 2), Judgement("f", "b", START, 0),
     Judgement("g", "a", START, 0),
-]
+]  # fmt: skip
 RUN = [
-    Line("e", "a", START, 1000),
-    Line("e", "d", START, 500),
-    Line("e", "b", START, 200),
-    Line("e", "x", START, 900),
-    Line("f", "b", START, 1000),
-    Line("f", "a", START, 200),
+    Line("e", "a", START, 1000), Line("e", "d", START, 500), Line("e", "b", START, 200),
+    Line("e", "x", START, 900), Line("f", "b", START, 1000), Line("f", "a", START, 200),
     Line("g", "a", START, 100),
-]
+]  # fmt: skip
 
 
 def official(
