@@ -20,7 +20,7 @@ from citebed.retrieval.execution.runner import RunOptions, run_queries
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.index.layout import DESCRIPTION
 from citebed.retrieval.pipeline import Pipeline, parse_pipeline
-from citebed.retrieval.search.queries import query_facts, read_queries
+from citebed.retrieval.search.queries import read_queries
 from citebed.runs.writer import check_ids, write_run
 from citebed.wording import count, printable
 
@@ -128,7 +128,10 @@ def search_to_file(
         raise CitebedError(f"'{printable(path)}' already exists. Add --overwrite to replace it.")
     check_ids(table.select("query_id"), path)  # now, not after an hour of searching
     run = searched.run(table, pipeline, request.options, progress)
-    queries = query_facts(collection, request.queries, table)
+    source = Path(request.queries)
+    if request.queries in collection.query_sets:
+        source = collection.folder / "queries" / f"{request.queries}.jsonl"
+    queries = {"set": request.queries, "number": table.height, "sha256": hash_file(source)}
     facts = run_facts(searched, pipeline, request.options, run, queries, request.command)
     written = write_run(path, run, str(pipeline), {**facts, "run": path.name})
     name = printable(folder)

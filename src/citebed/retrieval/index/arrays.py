@@ -82,6 +82,16 @@ def with_capacity(array: NDArray[Any], size: int) -> NDArray[Any]:
     return larger
 
 
+def term_ranges(offsets: NDArray[np.int64], most: int) -> Iterator[slice]:
+    """Yield consecutive ranges of terms with about ``most`` postings each, given their offsets."""
+    first, terms = 0, len(offsets) - 1
+    while first < terms:
+        end = int(np.searchsorted(offsets, offsets[first] + most, side="right")) - 1
+        end = max(end, first + 1)
+        yield slice(first, end)
+        first = end
+
+
 class ArrayWriter:
     """Builds an array part by part, in memory or in a file of ``folder``.
 
@@ -197,6 +207,11 @@ class Strings(Sequence[str]):
         wanted = text.encode("utf-8", "surrogatepass")
         place = bisect_left(range(len(self)), wanted, key=self._raw)
         return place if place < len(self) and self._raw(place) == wanted else -1
+
+    def find_all(self, texts: Iterable[str]) -> NDArray[np.int64]:
+        """Return the numbers of strings, without those that the table does not contain."""
+        numbers = np.array([self.find(text) for text in texts], np.int64)
+        return numbers[numbers >= 0]
 
     def _raw(self, number: int) -> bytes:
         return bytes(self._bytes[self._offsets[number] : self._offsets[number + 1]])

@@ -23,6 +23,7 @@ from citebed.retrieval.index.arrays import (
     Nonzero,
     Strings,
     sum_repeated,
+    term_ranges,
 )
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import FIELDS
@@ -63,13 +64,9 @@ class PostingPile:
         self._limit = MEMORY_POSTINGS if limit is None else limit
         self._parts: list[Keys] = []
         self._in_memory = 0
-        self._files: list[Path] = []
+        self.files: list[Path] = []
+        """Files of postings that did not fit into memory."""
         self._counts = np.zeros(0, np.int64)
-
-    @property
-    def is_on_disk(self) -> bool:
-        """Return True if some postings are on disk."""
-        return bool(self._files)
 
     def add(self, keys: Keys) -> None:
         """Add postings."""
@@ -79,12 +76,12 @@ class PostingPile:
             self._spill(self.folder)
 
     def _spill(self, folder: Path) -> None:
-        path = folder / f"postings-{len(self._files)}"
+        path = folder / f"postings-{len(self.files)}"
         with path.open("wb") as file:
             for part in self._parts:
                 self._count(part)
                 file.write(part.data)
-        self._files.append(path)
+        self.files.append(path)
         self._parts, self._in_memory = [], 0
 
     def _count(self, keys: Keys) -> None:
@@ -94,7 +91,7 @@ class PostingPile:
 
     def count_postings(self, terms: int) -> Numbers:
         """Return the number of postings of each of ``terms`` terms."""
-        if self.folder is not None and self._files:  # all of them go to disk
+        if self.folder is not None and self.files:  # all of them go to disk
             self._spill(self.folder)
         for keys in self._parts:
             self._count(keys)
@@ -103,7 +100,7 @@ class PostingPile:
     def pop_sorted(self, final: Numbers, counts: Numbers) -> Iterator[Keys]:
         """Yield the postings sorted by the ``final`` numbers of their terms, in parts of whole
         terms, and empty the pile. ``counts`` comes from `count_postings`."""
-        if self._files:
+        if self.files:
             for path in self._split(final, counts):
                 keys = np.fromfile(path, np.uint64)
                 path.unlink()
@@ -133,7 +130,7 @@ class PostingPile:
         paths = [self.folder / f"terms-{number}" for number in range(len(bounds) + 1)]
         files = [path.open("wb") for path in paths]
         try:
-            for path in self._files:
+            for path in self.files:
                 with path.open("rb") as spilled:
                     while len(read := np.fromfile(spilled, np.uint64, BATCH)):
                         keys = replace_terms(read, final)
@@ -217,16 +214,9 @@ class KeptPostings(NamedTuple):
     to_new: Numbers
     fields: tuple[str, ...]
 
-    def term_ranges(self) -> Iterator[tuple[int, int]]:
-        """Yield ranges of terms with about ``BATCH`` postings each."""
-        first, offsets = 0, np.asarray(self.old.offsets)
-        while first < len(self.old.terms):
-            end = int(np.searchsorted(offsets, offsets[first] + BATCH, side="right")) - 1
-            yield first, (first := max(end, first + 1))
-
-    def are_kept(self, first: int, end: int) -> NDArray[np.bool_]:
+    def are_kept(self, terms: slice) -> NDArray[np.bool_]:
         """Return a mask of the postings of a range of terms that are taken over."""
-        span = slice(*self.old.offsets[[first, end]].tolist())
+        span = slice(*self.old.offsets[[terms.start, terms.stop]].tolist())
         kept = self.to_new[self.old.docs[span]] >= 0
         dropped = set(self.old.fields) - {*self.fields}
         if dropped:
@@ -241,19 +231,19 @@ class KeptPostings(NamedTuple):
     def count_postings(self) -> Numbers:
         """Return the number of postings of each old term that are taken over."""
         counts = np.zeros(len(self.old.terms), np.int64)
-        for first, end in self.term_ranges():
-            sums = np.r_[0, np.cumsum(self.are_kept(first, end))]
-            offsets = self.old.offsets[first : end + 1] - self.old.offsets[first]
-            counts[first:end] = np.diff(sums[offsets])
+        for terms in term_ranges(np.asarray(self.old.offsets), BATCH):
+            sums = np.r_[0, np.cumsum(self.are_kept(terms))]
+            offsets = self.old.offsets[terms.start : terms.stop + 1]
+            counts[terms] = np.diff(sums[offsets - offsets[0]])
         return counts
 
-    def postings(self, first: int, end: int, final: Numbers) -> Postings:
+    def postings(self, terms: slice, final: Numbers) -> Postings:
         """Return the postings of a range of terms, under the ``final`` numbers of terms."""
-        span, kept = slice(*self.old.offsets[[first, end]].tolist()), self.are_kept(first, end)
-        sizes = np.diff(self.old.offsets[first : end + 1])
-        terms = np.repeat(final[first:end].astype(np.uint64), sizes)
+        offsets, kept = self.old.offsets[terms.start : terms.stop + 1], self.are_kept(terms)
+        span = slice(int(offsets[0]), int(offsets[-1]))
+        numbers = np.repeat(final[terms].astype(np.uint64), np.diff(offsets))
         docs = self.to_new[self.old.docs[span]].astype(np.uint64)
-        pairs = (terms << np.uint64(_DOCUMENT_BITS) | docs)[kept]
+        pairs = (numbers << np.uint64(_DOCUMENT_BITS) | docs)[kept]
         places = np.cumsum(kept, dtype=np.uint32) - np.uint32(1)
         fields: dict[str, Nonzero] = {}
         for name in self.fields:
@@ -318,12 +308,12 @@ def assemble_postings(
     names = pl.concat([new.filter(counts > 0), old.filter(old_counts > 0)]).unique().sort()
     kind = pl.Enum(names)
     final, final_old = (
-        some.cast(kind, strict=False).to_physical().cast(pl.Int64).fill_null(-1).to_numpy().copy()
-        for some in (new, old)
+        each.cast(kind, strict=False).to_physical().cast(pl.Int64).fill_null(-1).to_numpy().copy()
+        for each in (new, old)
     )
     final[counts == 0] = -1
     final_old[old_counts == 0] = -1
-    is_large = pile.is_on_disk or int(old_counts.sum()) > MEMORY_POSTINGS
+    is_large = bool(pile.files) or int(old_counts.sum()) > MEMORY_POSTINGS
     writer = _PostingWriter(len(names), lengths, pile.folder if is_large else None)
 
     def unpack(keys: Keys) -> Postings:
@@ -331,8 +321,8 @@ def assemble_postings(
         return (unpack_many_postings if compiled else unpack_postings)(keys, lengths)
 
     parts, part = pile.pop_sorted(final, counts), np.zeros(0, np.uint64)
-    for first, end in () if kept is None else kept.term_ranges():
-        later = final_old[end:]
+    for some in () if kept is None else term_ranges(np.asarray(kept.old.offsets), BATCH):
+        later = final_old[some.stop :]
         until = int(later[later >= 0][0]) if (later >= 0).any() else len(names)
         below = [np.zeros(0, np.uint64)]  # new postings of terms before ``until``
         while True:
@@ -344,7 +334,7 @@ def assemble_postings(
             part = more
         assert kept is not None
         new_postings = unpack(np.concatenate(below))
-        writer.add(merge_postings(kept.postings(first, end, final_old), new_postings))
+        writer.add(merge_postings(kept.postings(some, final_old), new_postings))
     for keys in itertools.chain([part], parts):
         start = 0
         while start < len(keys):  # in batches that do not separate the keys of a pair

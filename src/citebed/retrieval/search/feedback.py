@@ -65,17 +65,6 @@ class JudgedFeedback:
         """Return the relevant and the other judged documents of a query."""
         return self.by_query.get(query_id, (NOTHING, NOTHING))
 
-    def shared_with(self, collection: Collection, queries: Sequence[str]) -> set[str]:
-        """Return the collection's query sets that share judgements on these queries."""
-        asked = set(queries)
-        mine = {pair for pair in self.pairs if pair[0] in asked}
-        shared = set()
-        for name in collection.query_sets:
-            relevant = collection.qrels(name).table.filter(pl.col("relevance") > 0)
-            if not mine.isdisjoint(relevant.select("query_id", "doc_id").iter_rows()):
-                shared.add(name)
-        return shared
-
 
 Find = Callable[[Sequence[str]], Sequence[int]]
 """Returns the numbers of documents by their ids, -1 for unknown ids."""
@@ -85,14 +74,16 @@ def told_of_judged(
     judged: JudgedFeedback, collection: Collection, names: Sequence[str]
 ) -> tuple[dict[str, Any], list[str]]:
     """Return facts and notes about judged feedback on queries, given by name."""
-    shared = judged.shared_with(collection, names)
-    facts = {
-        "feedback_from": judged.facts,
-        "feedback_from_evaluation_judgements": sorted(shared),
-    }
+    asked, shared = set(names), list[str]()
+    mine = {pair for pair in judged.pairs if pair[0] in asked}
+    for name in sorted(collection.query_sets):
+        relevant = collection.qrels(name).table.filter(pl.col("relevance") > 0)
+        if not mine.isdisjoint(relevant.select("query_id", "doc_id").iter_rows()):
+            shared.append(name)
+    facts = {"feedback_from": judged.facts, "feedback_from_evaluation_judgements": shared}
     notes = []
     if shared:
-        sets = ", ".join(sorted(shared))
+        sets = ", ".join(shared)
         notes.append(
             f"the feedback uses judgements of {sets}: scores on {sets} show how much feedback "
             "can help, not how good a system is"
@@ -132,13 +123,16 @@ def read_judged(collection: Collection, index: Index | Find, source: str) -> Jud
         else:
             relevant, others = found.setdefault(query_id, ([], []))
             (relevant if relevance > 0 else others).append(number)
-    both = {name: (_hits(relevant), _hits(others)) for name, (relevant, others) in found.items()}
+    both = {
+        name: (_hits(sorted(set(relevant))), _hits(sorted(set(others))))
+        for name, (relevant, others) in found.items()
+    }
     facts = {"file": printable(path.name), "sha256": hash_file(path), "not_in_index": missing}
     return JudgedFeedback(both, frozenset(pairs), facts)
 
 
-def _hits(numbers: list[int]) -> Hits:
-    docs = np.array(sorted(set(numbers)), np.int64)
+def _hits(numbers: Docs | Sequence[int]) -> Hits:
+    docs = np.asarray(numbers, np.int64)
     return Hits(docs, np.ones(len(docs)))
 
 
@@ -195,10 +189,9 @@ def moved_terms(
     view: View, terms: TermWeights, judged: Judged, feedback: Feedback | None = None
 ) -> TermWeights:
     """Return the terms of a query after feedback, by default Rocchio's."""
-
     how = feedback or Rocchio(terms=judged.moving.terms, beta=judged.moving.beta)
     wrong = _NONE if feedback is None else judged.nonrelevant  # Rocchio's γ is 0
-    return better_query(view, how, terms, _judged_hits(judged.relevant), _judged_hits(wrong))
+    return better_query(view, how, terms, _hits(judged.relevant), _hits(wrong))
 
 
 def moved_vectors(rows: Vectors, documents: DocumentVectors, judged: Judged) -> Vectors:
@@ -214,7 +207,3 @@ def _mean(documents: DocumentVectors, numbers: Docs) -> NDArray[np.float32]:
     if not len(known):
         return np.zeros(documents.width, np.float32)
     return np.asarray(documents.decode(known).mean(axis=0), np.float32)
-
-
-def _judged_hits(numbers: Docs) -> Hits:
-    return Hits(numbers, np.ones(len(numbers)))

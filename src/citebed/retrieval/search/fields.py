@@ -62,20 +62,16 @@ def fields_of(text: str) -> Fields:
         name, _, value = (piece.strip() for piece in part.partition("="))
         if name not in FIELDS:
             raise UnknownName("field", name, FIELDS)
-        weights[name] = _weight(name, value) if "=" in part else 1.0
+        try:
+            weight = float(value) if "=" in part else 1.0
+        except ValueError:
+            weight = math.nan
+        if not 0 <= weight < math.inf:
+            raise CitebedError(f"the weight of field '{name}' is '{value}'; it must be 0 or more")
+        weights[name] = weight
     kept = {name: weights[name] for name in FIELDS if weights.get(name)}
     if not kept:
         raise CitebedError(
             f"'{text}' names no field with a weight. Write them as: title=2,abstract,keywords"
         )
     return Fields(kept)
-
-
-def _weight(name: str, value: str) -> float:
-    try:
-        weight = float(value)
-    except ValueError:
-        weight = math.nan
-    if not 0 <= weight < math.inf:
-        raise CitebedError(f"the weight of field '{name}' is '{value}'; it must be 0 or more")
-    return weight

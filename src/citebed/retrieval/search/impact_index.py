@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.retrieval import kernels
+from citebed.retrieval.index.arrays import term_ranges
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.search.searcher import FREQUENT
 from citebed.retrieval.search.view import View
@@ -70,7 +70,15 @@ class Prepared:
             return self._arrays[block]
 
     def _make(self, block: int) -> tuple[Any, ...]:
-        unit, rows, row_maxima = self._rows(block)
+        frequent = self._frequent
+        unit = float(self.maxima[frequent].max(initial=0.0)) / 255 or 1.0
+        rows = np.zeros((len(frequent), -(-self.documents // block)), np.uint8)
+        for row, term in zip(rows, frequent, strict=True):
+            span = slice(self.offsets[term], self.offsets[term + 1])
+            bounds = np.empty(span.stop - span.start, np.uint8)
+            kernels.quantise(self.impacts[span], unit, bounds)
+            kernels.fill_row(self.docs[span], bounds, block, row)
+        row_maxima = rows.max(axis=1) if rows.size else np.zeros(len(rows), np.uint8)
         places = self.docs
         if block > 1:
             places = np.empty_like(self.docs)
@@ -82,18 +90,6 @@ class Prepared:
             (self.by_frequent, self.by_rare),
             (self.g, g_levels, low, g_unit),
         )
-
-    def _rows(self, block: int) -> tuple[float, NDArray[np.uint8], NDArray[np.uint8]]:
-        frequent = self._frequent
-        unit = float(self.maxima[frequent].max(initial=0.0)) / 255 or 1.0
-        rows = np.zeros((len(frequent), -(-self.documents // block)), np.uint8)
-        for row, term in zip(rows, frequent, strict=True):
-            span = slice(self.offsets[term], self.offsets[term + 1])
-            bounds = np.empty(span.stop - span.start, np.uint8)
-            kernels.quantise(self.impacts[span], unit, bounds)
-            kernels.fill_row(self.docs[span], bounds, block, row)
-        maxima = rows.max(axis=1) if rows.size else np.zeros(len(rows), np.uint8)
-        return unit, rows, maxima
 
     def _document_levels(self, block: int) -> tuple[float, float, NDArray[np.uint8]]:
         if not len(self.g):
@@ -125,6 +121,7 @@ class Prepared:
         )
 
 
+_AT_ONCE = 1 << 21
 _OF_POSTING = 28
 """Bytes per posting while a view is prepared: document, impact and level, the same by document, and
 temporary copies."""
@@ -139,8 +136,16 @@ def bytes_of(index: Index) -> int:
 
 def prepare(view: View) -> Prepared | None:
     """Prepare a view; return ``None`` unless all its impacts are finite and at least 0."""
-    impacts, docs, sizes, df, cf = _impacts(view)
-    view.know_frequencies(df, cf)
+    none: tuple[NDArray[Any], ...] = (
+        np.zeros(0, np.float32), np.zeros(0, np.uint32), *(np.zeros(0, np.int64),) * 2, np.zeros(0),
+    )  # fmt: skip
+    found = []
+    for part in view.parts():
+        each = view.model.impacts(part.occurrences(view.per_document), view.stats)
+        found.append((each.astype(np.float32), part.docs, part.postings, part.df, part.cf))
+    impacts, docs, sizes, df, cf = map(np.concatenate, zip(none, *found, strict=True))
+    del found
+    view.all_frequencies = df, cf
     if len(impacts) and not (np.isfinite(impacts).all() and impacts.min() >= 0):
         return None
     offsets = np.r_[0, np.cumsum(sizes)].astype(np.int64)
@@ -149,43 +154,20 @@ def prepare(view: View) -> Prepared | None:
     maxima[filled] = np.maximum.reduceat(impacts, offsets[filled]) if len(filled) else 0.0
     levels = np.empty(len(impacts), np.uint8)
     scale = np.where(maxima > 0, maxima, 1.0) / 255
-    for term_range in _blocks_of(offsets):
-        span = slice(offsets[term_range.start], offsets[term_range.stop])
-        unit = np.repeat(scale[term_range], sizes[term_range])
+    for terms in term_ranges(offsets, _AT_ONCE):
+        span = slice(offsets[terms.start], offsets[terms.stop])
+        unit = np.repeat(scale[terms], sizes[terms])
         levels[span] = np.clip(np.ceil(impacts[span] / unit * (1 + 1e-12)), 1, 255)
     documents = len(view.index.ids)
-    row_of_term, rare = _numbers(df, view.stats.documents)
+    is_frequent = df * FREQUENT > view.stats.documents
+    row_of_term = np.where(is_frequent, np.cumsum(is_frequent) - 1, -1).astype(np.int32)
+    rare = np.where(is_frequent, -1, np.arange(len(df))).astype(np.int32)
     postings = (offsets, docs, impacts)
     narrow = np.uint16 if row_of_term.max(initial=-1) < 1 << 16 else np.uint32
     by_frequent = _by_document(row_of_term, postings, documents, narrow)
     by_rare = _by_document(rare, postings, documents, np.uint32)
     g = np.zeros(0) if view.document_scores is None else view.document_scores
     return Prepared(offsets, docs, impacts, maxima, levels, row_of_term, by_frequent, by_rare, g)
-
-
-def _numbers(df: NDArray[np.int64], documents: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the row of each frequent term, and the number of each rare one; -1 for the others."""
-    frequent = df * FREQUENT > documents
-    rows = np.where(frequent, np.cumsum(frequent) - 1, -1).astype(np.int32)
-    return rows, np.where(frequent, -1, np.arange(len(df))).astype(np.int32)
-
-
-def _impacts(view: View) -> tuple[NDArray[Any], ...]:
-    """Return the impacts and documents of all postings; and each term's postings, df and cf."""
-    none: tuple[NDArray[Any], ...] = (
-        np.zeros(0, np.float32), np.zeros(0, np.uint32), *(np.zeros(0, np.int64),) * 2, np.zeros(0),
-    )  # fmt: skip
-    found = []
-    for part in view.parts():
-        each = view.model.impacts(part.occurrences(view.per_document), view.stats)
-        found.append((each.astype(np.float32), part.docs, part.postings, part.df, part.cf))
-    return tuple(np.concatenate(each) for each in zip(none, *found, strict=True))
-
-
-def _blocks_of(offsets: NDArray[np.int64], size: int = 1 << 21) -> list[slice]:
-    cuts = np.unique(np.searchsorted(offsets, np.arange(0, offsets[-1] + size, size)))
-    cuts = np.unique(np.r_[0, np.minimum(cuts, len(offsets) - 1), len(offsets) - 1])
-    return [slice(int(a), int(b)) for a, b in itertools.pairwise(cuts)]
 
 
 def _by_document(

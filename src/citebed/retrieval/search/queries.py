@@ -11,7 +11,7 @@ import polars as pl
 from citebed.collection import Collection
 from citebed.collection.tables import QUERIES
 from citebed.errors import CitebedError, FormatError, UnknownName
-from citebed.files.input_files import hash_file, read_lines
+from citebed.files.input_files import read_lines
 from citebed.files.lines import parse_json_object
 from citebed.text.hyphens import join_hyphens
 from citebed.text.markers import remove_markers
@@ -41,7 +41,14 @@ def read_queries(collection: Collection, name: str | pl.DataFrame) -> pl.DataFra
     optional.
     """
     if isinstance(name, pl.DataFrame):
-        return _filled(name)
+        for column in ("query_id", "text"):
+            if column not in name.columns:
+                raise CitebedError(
+                    "a table of queries needs the columns query_id and text; this one has "
+                    f"{', '.join(name.columns) or 'none'}."
+                )
+        missing = {each: pl.lit(None, kind) for each, kind in QUERIES.items() if each not in name}
+        return name.with_columns(**missing).with_columns(pl.col("query_id").cast(pl.String))
     if name in collection.query_sets:
         return collection.queries(name)
     path = Path(name)
@@ -57,22 +64,6 @@ def read_queries(collection: Collection, name: str | pl.DataFrame) -> pl.DataFra
     if not rows:
         raise FormatError(path, None, f"has no queries. {_EXPECTED}")
     return pl.DataFrame(list(rows.values()), schema=QUERIES)
-
-
-def _filled(table: pl.DataFrame) -> pl.DataFrame:
-    for column in ("query_id", "text"):
-        if column not in table.columns:
-            raise CitebedError(f"a table of queries needs the columns query_id and text; this one "
-                               f"has {', '.join(table.columns) or 'none'}.")  # fmt: skip
-    missing = {name: pl.lit(None, kind) for name, kind in QUERIES.items() if name not in table}
-    return table.with_columns(**missing).with_columns(pl.col("query_id").cast(pl.String))
-
-
-def query_facts(collection: Collection, name: str, queries: pl.DataFrame) -> dict[str, Any]:
-    """Return set or file, number and hash of queries, for the metadata of a run."""
-    own = collection.folder / "queries" / f"{name}.jsonl"
-    source = own if name in collection.query_sets else Path(name)
-    return {"set": name, "number": queries.height, "sha256": hash_file(source)}
 
 
 def _row(path: Path, number: int, line: str) -> dict[str, Any]:
@@ -93,11 +84,6 @@ def _json_row(path: Path, number: int, line: str) -> dict[str, Any]:
     if not query_id.strip() or not isinstance(row.get("text"), str):
         raise FormatError(path, number, 'expected {"query_id": …, "text": …}')
     row = {**{name: row.get(name) for name in QUERIES}, "query_id": query_id}
-    return _checked(path, number, row)
-
-
-def _checked(path: Path, number: int, row: dict[str, Any]) -> dict[str, Any]:
-    """Return the row, or raise if an optional value has another type."""
     exclude = [] if row["exclude"] is None else row["exclude"]
     if not isinstance(exclude, list) or not all(isinstance(name, str) for name in exclude):
         raise FormatError(path, number, "'exclude' must be a list of document ids")

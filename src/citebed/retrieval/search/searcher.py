@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -14,7 +13,8 @@ from numpy.typing import NDArray
 from citebed.retrieval.analysis import is_telling
 from citebed.retrieval.feedback.base import TermWeights, summed
 from citebed.retrieval.index.index import Index
-from citebed.retrieval.memory import free_memory
+from citebed.retrieval.index.threads import in_threads
+from citebed.retrieval.memory import LruCache, free_memory
 from citebed.retrieval.models.base import Corpus, Floats, Model
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
 from citebed.retrieval.search.view import View, Whole
@@ -130,7 +130,7 @@ class Searcher:
         self.view = View(index, model, self.fields, whole=whole)
         self._prepared: Any = None
         self._workspaces: list[Any] = []
-        self._views: dict[str, View] = {}
+        self._views: LruCache[str, View] = LruCache(_VIEWS)
 
     def prepare(self) -> None:
         """Prepare for many searches, which takes a second for 100,000 documents.
@@ -147,7 +147,7 @@ class Searcher:
                 return
             self._prepared = prepare(self.view)
             if self._prepared is not None:
-                self.view.know_documents(self._prepared.terms_of)
+                self.view.terms_of = self._prepared.terms_of
 
     def query(
         self, text: str, view: View | None = None, *, keep: Callable[[str], bool] = is_telling
@@ -167,21 +167,15 @@ class Searcher:
         """Return the view without the citing text of a paper."""
         if not paper:
             return self.view
-        view = self._views.pop(paper, None) or self._view_without(paper)
-        if view is None:
-            return self.view
-        self._views[paper] = view
-        if len(self._views) > _VIEWS:
-            del self._views[next(iter(self._views))]
-        return view
 
-    def _view_without(self, paper: str) -> View | None:
-        """Return the view; ``None`` if the paper has no citing text that counts."""
-        if self._wholes is None:
-            view = View(self.index, self.model, self.fields, paper)
-            return None if view.is_whole else view
-        whole = self._wholes.without(paper)
-        return None if whole is None else View(self.index, self.model, self.fields, paper, whole)
+        def make() -> View:
+            whole = None if self._wholes is None else self._wholes.without(paper)
+            if self._wholes is not None and whole is None:
+                return self.view
+            view = View(self.index, self.model, self.fields, paper, whole)
+            return self.view if whole is None and view.is_whole else view
+
+        return self._views.get(paper, make)
 
     def search(
         self, query: TermWeights, k: int, *, excluded: Docs = _NONE, allowed: Allowed = None
@@ -221,55 +215,35 @@ class Searcher:
             return [NOTHING] * len(queries)
         view = self.without(paper)
         final = [usable(query, view) for query in queries]
-        without = excluded or [_NONE] * len(final)
+        without, threads = excluded or [_NONE] * len(final), threads or os.cpu_count() or 1
         ready = self._prepared is not None and view is self.view
         bounded = [i for i, query in enumerate(final) if ready and (query.weights > 0).all()]
-        pruned = self._pruned(
-            [final[i] for i in bounded],
-            k,
-            [without[i] for i in bounded],
-            allowed,
-            threads or os.cpu_count() or 1,
-        )
-        found = dict(zip(bounded, pruned, strict=True))
+        others = [i for i in range(len(final)) if i not in set(bounded)]
+        parts = [bounded[at : at + _A_CALL] for at in range(0, len(bounded), _A_CALL)]
+        # A query without bounds reads all its postings; only large ones get threads.
+        most, many = max((int(final[at].df.sum()) for at in others), default=0), 1
+        if most >= _WORTH:
+            many = max(1, min(threads, len(others), int(free_memory() // (2 * _BYTES * most))))
 
-        def whole(at: int) -> Hits:
+        def prune(part: list[int]) -> list[Hits]:
+            return self._prune([final[i] for i in part], [without[i] for i in part], k, allowed)
+
+        def score(at: int) -> Hits:
             return score_and_rank(view, final[at], k, allowed, without[at])
 
-        others = [at for at in range(len(final)) if at not in found]
-        many = _at_once([final[at] for at in others], threads or os.cpu_count() or 1)
-        if many > 1:
-            with ThreadPoolExecutor(many) as pool:
-                found.update(zip(others, pool.map(whole, others), strict=True))
-        return [found[at] if at in found else whole(at) for at in range(len(final))]
+        found = dict(zip(others, in_threads(score, others, many), strict=True))
+        pruned = in_threads(prune, parts, threads if len(parts) > 1 else 1)
+        for part, hits in zip(parts, pruned, strict=True):
+            found |= zip(part, hits, strict=True)
+        return [found[at] for at in range(len(final))]
 
-    def _pruned(
-        self,
-        queries: list[TermWeights],
-        k: int,
-        excluded: Sequence[Docs],
-        allowed: Allowed,
-        threads: int,
-    ) -> list[Hits]:
-        if not queries:
-            return []
-        k = min(k, self._prepared.documents)
-
-        def work(at: int) -> list[Hits]:
-            return self._call(queries[at : at + _A_CALL], excluded[at : at + _A_CALL], k, allowed)
-
-        parts = range(0, len(queries), _A_CALL)
-        if threads == 1 or len(parts) == 1:
-            return [hits for part in parts for hits in work(part)]
-        with ThreadPoolExecutor(threads) as pool:
-            return [hits for found in pool.map(work, parts) for hits in found]
-
-    def _call(
+    def _prune(
         self, queries: list[TermWeights], excluded: Sequence[Docs], k: int, allowed: Allowed
     ) -> list[Hits]:
         from citebed.retrieval import kernels
 
         prepared = self._prepared
+        k = min(k, prepared.documents)
         block = prepared.block_for(k)
         try:
             workspace = self._workspaces.pop()
@@ -312,14 +286,6 @@ def weighted(view: View, counts: dict[int, float]) -> TermWeights:
 def usable(query: TermWeights, view: View) -> TermWeights:
     """Return the query with its final weights, without terms of weight 0."""
     return usable_by(query, view.model, view.stats)
-
-
-def _at_once(queries: Sequence[TermWeights], threads: int) -> int:
-    """Return how many queries to score at the same time, if each reads all its postings."""
-    most = max((int(query.df.sum()) for query in queries), default=0)
-    if most < _WORTH:
-        return 1
-    return min(threads, len(queries), int(free_memory() // (2 * _BYTES * most)))
 
 
 def usable_by(query: TermWeights, model: Model, stats: Corpus) -> TermWeights:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
 from citebed.retrieval.feedback.base import TermWeights
-from citebed.retrieval.index.arrays import Selection
+from citebed.retrieval.index.arrays import Selection, term_ranges
 from citebed.retrieval.index.index import Index, Share
 from citebed.retrieval.models.base import Corpus, Floats, Model, Numbers, Occurrences, TermRange
 from citebed.retrieval.search.fields import Fields
@@ -94,7 +94,11 @@ class View:
         there = index.fields if whole is None else whole.tokens
         missing = [name for name in fields.weights if name not in there]
         if missing:
-            raise CitebedError(_no_field(missing[0], index))
+            name, collection = missing[0], index.folder.parent
+            how = f"It has: {', '.join(index.fields)}."
+            if name == "citing":
+                how = f"Index contexts with: citebed index {collection} --citing FILE"
+            raise CitebedError(f"the index of {collection} has no field '{name}'. {how}")
         self.index = index
         self.model = model
         self.fields = fields
@@ -102,24 +106,19 @@ class View:
         # A shard may have nothing in a field.
         self._weights = {n: fields.weights[n] for n in fields.weights if n in index.fields}
         self._fields_normalised = type(model).field_tf is not Model.field_tf
-        self._share = self._own_share(without)
+        self._share: Share | None = None
+        if without and "citing" in fields.weights and (share := index.share(without)) is not None:
+            postings, place = np.unique(share.postings, return_inverse=True)
+            times = np.bincount(place, weights=share.times, minlength=len(postings))
+            self._share = share._replace(postings=postings, times=times.astype(np.int64))
         self._all_fields = set(index.fields) <= set(fields.weights) and self._share is None
         self._terms: dict[int, TermPostings] = {}
         self._frequencies: dict[int, tuple[int, float]] = {}
         self._impacts: dict[int, NDArray[np.float32]] = {}
         self._most_remembered = _REMEMBERED
         self._remembered = 0
-        self._terms_of: Callable[[int], NDArray[np.int64]] | None = None
-
-    def _own_share(self, paper: str | None) -> Share | None:
-        if not paper or "citing" not in self.fields.weights:
-            return None
-        found = self.index.share(paper)
-        if found is None:
-            return None
-        postings, place = np.unique(found.postings, return_inverse=True)
-        times = np.bincount(place, weights=found.times, minlength=len(postings))
-        return found._replace(postings=postings, times=times.astype(np.int64))
+        self.terms_of: Callable[[int], NDArray[np.int64]] | None = None
+        """Returns the terms of a document, if a caller has them already."""
 
     @property
     def is_whole(self) -> bool:
@@ -149,19 +148,16 @@ class View:
         lengths, whole = np.zeros(len(self.index.ids), np.float64), self._whole
         for name, weight in self._weights.items():
             lengths += weight * self.field_lengths[name]
+        unique = np.zeros(len(lengths) if self.model.uses_unique else 0, np.int64)
+        for docs, _, _ in self._ranges() if self.model.uses_unique else ():
+            unique += np.bincount(docs, minlength=len(unique))
         return Corpus(
             documents=len(lengths) if whole is None else whole.documents,
             lengths=lengths.astype(np.float32),
             tokens=float(weighed(self.fields.weights, self.tokens)),
-            unique=self._unique() if self.model.uses_unique else np.zeros(0, np.int32),
+            unique=unique.astype(np.int32),
             with_text=None if whole is None else whole.filled,
         )
-
-    def _unique(self) -> NDArray[np.int32]:
-        unique = np.zeros(len(self.index.ids), np.int64)
-        for docs, _, _ in self._ranges():
-            unique += np.bincount(docs, minlength=len(unique))
-        return unique.astype(np.int32)
 
     @cached_property
     def per_document(self) -> Floats:
@@ -185,18 +181,9 @@ class View:
 
     def term(self, number: int) -> TermPostings:
         """Return a term's postings."""
-        found = self._terms.get(number)
-        if found is None:
-            found = self._read_term(number)
-            if self._remembered > self._most_remembered:
-                self._terms.clear()
-                self._impacts.clear()
-                self._remembered = 0
-            self._terms[number] = found
-            self._remembered += len(found.docs)
-        return found
-
-    def _read_term(self, number: int) -> TermPostings:
+        known = self._terms.get(number)
+        if known is not None:
+            return known
         span = slice(*self.index.offsets[number : number + 2].tolist())
         docs, counts = self.index.docs[span], self._counts(span)
         tf = self._weighted(counts, docs)
@@ -205,9 +192,16 @@ class View:
             docs, tf = docs[there], tf[there]
         if self._whole is not None:
             df, cf = self._whole_frequencies(number)
-            return TermPostings(docs, tf, int(df), float(cf))
-        times = {name: int(each.sum()) for name, each in counts.items()}
-        return TermPostings(docs, tf, len(docs), float(weighed(self._weights, times)))
+        else:
+            times = {name: int(each.sum()) for name, each in counts.items()}
+            df, cf = len(docs), weighed(self._weights, times)
+        if self._remembered > self._most_remembered:
+            self._terms.clear()
+            self._impacts.clear()
+            self._remembered = 0
+        self._terms[number] = found = TermPostings(docs, tf, int(df), float(cf))
+        self._remembered += len(docs)
+        return found
 
     def counts_of(self, number: int) -> tuple[int, dict[str, int]]:
         """Return the df of a term in this index, and its occurrences by field."""
@@ -247,7 +241,10 @@ class View:
 
     @cached_property
     def all_frequencies(self) -> tuple[Numbers, Numbers]:
-        """The df and cf of all terms; this takes a pass over the index."""
+        """The df and cf of all terms; this takes a pass over the index.
+
+        A caller that has counted them already may set it.
+        """
         if self._whole is not None:
             return self._whole_frequencies(slice(None))
         parts = [(part.df, part.cf) for part in self.parts()]
@@ -255,23 +252,15 @@ class View:
         df, cf = (np.concatenate(each) for each in zip(none, *parts, strict=True))
         return df, cf
 
-    def know_frequencies(self, df: Numbers, cf: Numbers) -> None:
-        """Accept the frequencies of all terms from a caller that has counted them already."""
-        self.__dict__["all_frequencies"] = (df, cf)
-
     def remember(self, memory: int) -> None:
         """Cache postings and impacts of terms in up to ``memory`` bytes, for many queries."""
         self._most_remembered = max(_REMEMBERED, memory // _BYTES)
-
-    def know_documents(self, terms_of: Callable[[int], NDArray[np.int64]]) -> None:
-        """Accept a function that returns the terms of a document."""
-        self._terms_of = terms_of
 
     def documents(self, docs: NDArray[np.int64]) -> list[tuple[NDArray[np.int64], Numbers]]:
         """Return the terms of some documents (ascending) with their tf."""
         found = []
         for doc in docs.tolist():
-            terms = None if self._terms_of is None else self._terms_of(doc)
+            terms = None if self.terms_of is None else self.terms_of(doc)
             places = self.index.document_postings(doc, terms)
             tf = self._tf(places)
             there = tf > 0
@@ -282,31 +271,19 @@ class View:
         """Return the impact of each term (column) on each document (row)."""
         table = np.zeros((len(docs), len(terms)))
         for column, number in enumerate(terms.tolist()):
-            if self._is_long(number):
-                has, impacts = self._impacts_on(number, docs)
-                table[has, column] = impacts
+            first, last = self.index.offsets[number : number + 2].tolist()
+            if number in self._impacts or last - first <= _LONG:
+                has, place = _found(self.term(number).docs, docs)
+                table[has, column] = self.impacts(number)[place]
                 continue
-            postings = self.term(number)
-            has, place = _found(postings.docs, docs)
-            table[has, column] = self.impacts(number)[place]
+            # Look up single documents: that is faster than reading a long term.
+            has, place = _found(np.asarray(self.index.docs[first:last]), docs)
+            tf = self._tf(first + place)
+            has, tf = has[tf > 0], tf[tf > 0]
+            df, cf = self._frequency(number)
+            every = Occurrences(tf, df, cf, self.per_document[docs[has]])
+            table[has, column] = self.model.impacts(every, self.stats).astype(np.float32)
         return table
-
-    def _is_long(self, number: int) -> bool:
-        """Return True if it is faster to look up single documents than to read the whole term."""
-        first, last = self.index.offsets[number : number + 2].tolist()
-        return number not in self._impacts and last - first > _LONG
-
-    def _impacts_on(
-        self, number: int, docs: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return which documents have a term, by position, and what it adds to their scores."""
-        first, last = self.index.offsets[number : number + 2].tolist()
-        has, place = _found(np.asarray(self.index.docs[first:last]), docs)
-        tf = self._tf(first + place)
-        has, tf = has[tf > 0], tf[tf > 0]
-        df, cf = self._frequency(number)
-        every = Occurrences(tf, df, cf, self.per_document[docs[has]])
-        return has, self.model.impacts(every, self.stats).astype(np.float32)
 
     def parts(self) -> Iterator[TermRange]:
         """Yield all terms in consecutive ranges."""
@@ -321,18 +298,21 @@ class View:
         return (counted for _, _, counted in self._ranges())
 
     def _ranges(self) -> Iterator[tuple[Numbers, Numbers, TermCounts]]:
-        for first, last in self._term_ranges():
-            offsets, size = self.index.offsets[first : last + 1], last - first
-            span = slice(int(offsets[0]), int(offsets[-1]))
+        for chosen in term_ranges(self.index.offsets, _AT_ONCE):
+            offsets = self.index.offsets[chosen.start : chosen.stop + 1]
+            size, span = len(offsets) - 1, slice(int(offsets[0]), int(offsets[-1]))
             docs, counts = self.index.docs[span], self._counts(span)
             tf = self._weighted(counts, docs)
             terms = np.repeat(np.arange(size), np.diff(offsets))
-            cf = {name: _summed(terms, each, size) for name, each in counts.items()}
+            cf = {
+                name: np.bincount(terms, weights=each, minlength=size).astype(np.int64)
+                for name, each in counts.items()
+            }
             if not self._all_fields:
                 there = tf > 0
                 docs, tf, terms = docs[there], tf[there], terms[there]
             df = np.bincount(terms, minlength=size)
-            yield docs, tf, TermCounts(slice(first, last), df, cf)
+            yield docs, tf, TermCounts(chosen, df, cf)
 
     def impacts(self, number: int) -> NDArray[np.float32]:
         """Return the impacts of a term on its documents."""
@@ -369,19 +349,6 @@ class View:
         documents = len(self.index.ids) if self._whole is None else self._whole.documents
         return {n: tokens / documents if documents else 0.0 for n, tokens in self.tokens.items()}
 
-    def _term_ranges(self) -> Iterator[tuple[int, int]]:
-        offsets = self.index.offsets
-        first, terms = 0, len(offsets) - 1
-        while first < terms:
-            wanted = offsets[first] + _AT_ONCE
-            last = max(first + 1, int(np.searchsorted(offsets, wanted, side="right")) - 1)
-            yield first, min(last, terms)
-            first = min(last, terms)
-
-
-def _summed(terms: Numbers, counts: Numbers, size: int) -> Numbers:
-    return np.bincount(terms, weights=counts, minlength=size).astype(np.int64)
-
 
 def _found(
     among: NDArray[np.uint32], docs: NDArray[np.int64]
@@ -407,12 +374,3 @@ def _less(tf: Numbers, share: Share, where: Selection) -> Numbers:
     mine = share.postings[place] == where
     rest[mine] -= share.times[place[mine]]
     return rest
-
-
-def _no_field(name: str, index: Index) -> str:
-    collection = index.folder.parent
-    if name == "citing":
-        how = f"Index contexts with: citebed index {collection} --citing FILE"
-    else:
-        how = f"It has: {', '.join(index.fields)}."
-    return f"the index of {collection} has no field '{name}'. {how}"

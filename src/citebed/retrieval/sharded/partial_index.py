@@ -8,7 +8,7 @@ documents. Additional documents in it change nothing.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from citebed.collection import Collection
 from citebed.retrieval.index import layout, records
-from citebed.retrieval.index.arrays import Strings
+from citebed.retrieval.index.arrays import Strings, term_ranges
 from citebed.retrieval.index.citation_contexts import CITING_ARRAYS
 from citebed.retrieval.index.index import Index, Totals
 from citebed.retrieval.index.layout import FIELDS, Description
@@ -74,13 +74,25 @@ def extract(index: Index, texts: ShardTexts, docs: Docs, terms: Sequence[str]) -
     """Return everything in a shard's index about documents (rising numbers) and terms."""
     place = np.full(len(index.ids), -1, np.int64)
     place[docs] = np.arange(len(docs))
+    names, starts = texts.authors, index.records.starts
+    spans = [range(int(starts[doc]), int(starts[doc + 1])) for doc in docs.tolist()]
+    written = [names[int(index.records.authors[row])] for span in spans for row in span]
+    vectors: Extract = {}
+    for kind in index.description.vectors:
+        of_kind = index.vectors(kind)
+        if of_kind is not None:
+            rows, scales = layout.vector_arrays(kind)
+            vectors |= {rows: of_kind.rows[docs], scales: of_kind.scales[docs]}
     return {
         **_strings("ids", [index.ids[number] for number in docs.tolist()]),
         **_strings("dates", texts.dates(docs)),
         **_postings(index, place, terms),
         **{f"length.{name}": index.lengths[name][docs] for name in index.fields},
-        **_records(index, texts, docs),
-        **_vectors(index, docs),
+        _YEARS: index.records.years[docs],
+        _PAGES: index.records.pages[docs],
+        **_strings("authors", written),
+        _STARTS: np.cumsum([0, *map(len, spans)], dtype=np.int64),
+        **vectors,
         **_citing(index, place),
     }
 
@@ -95,8 +107,9 @@ def _postings(index: Index, place: Docs, terms: Sequence[str]) -> Extract:
     own = np.array([index.term_number(term) for term in terms], np.int64)
     number = np.flatnonzero(own >= 0)
     starts, sizes = index.offsets[own[number]], np.diff(index.offsets)[own[number]]
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
     found: dict[str, list[NDArray[Any]]] = {n: [] for n in ("term", "doc", *index.fields)}
-    for some in _spans(sizes):
+    for some in term_ranges(offsets, _POSTINGS):
         size = sizes[some]
         at = np.repeat(starts[some] - np.cumsum(size) + size, size) + np.arange(size.sum())
         docs = place[index.docs[at]]
@@ -105,48 +118,11 @@ def _postings(index: Index, place: Docs, terms: Sequence[str]) -> Extract:
         found["doc"].append(docs[there])
         for name in index.fields:
             found[name].append(index.tf[name][at[there]])
-    return {
-        f"posting.{name}": _small(np.concatenate([np.zeros(0, np.uint8), *parts]))
-        for name, parts in found.items()
+    joined = {n: np.concatenate([np.zeros(0, np.uint8), *parts]) for n, parts in found.items()}
+    return {  # in the smallest sufficient types
+        f"posting.{name}": numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
+        for name, numbers in joined.items()
     }
-
-
-def _spans(sizes: NDArray[np.int64]) -> Iterator[slice]:
-    """Yield ranges of terms whose postings fit into memory together."""
-    ends = np.cumsum(sizes)
-    first = 0
-    while first < len(ends):
-        most = _POSTINGS + (ends[first - 1] if first else 0)
-        last = max(first + 1, int(np.searchsorted(ends, most, side="right")))
-        yield slice(first, last)
-        first = last
-
-
-def _small(numbers: NDArray[Any]) -> NDArray[Any]:
-    """Store integers in the smallest sufficient type."""
-    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
-
-
-def _records(index: Index, texts: ShardTexts, docs: Docs) -> Extract:
-    names, starts = texts.authors, index.records.starts
-    spans = [range(int(starts[doc]), int(starts[doc + 1])) for doc in docs.tolist()]
-    written = [names[int(index.records.authors[row])] for span in spans for row in span]
-    return {
-        _YEARS: index.records.years[docs],
-        _PAGES: index.records.pages[docs],
-        **_strings("authors", written),
-        _STARTS: np.cumsum([0, *map(len, spans)], dtype=np.int64),
-    }
-
-
-def _vectors(index: Index, docs: Docs) -> Extract:
-    found: Extract = {}
-    for kind in index.description.vectors:
-        vectors = index.vectors(kind)
-        if vectors is not None:
-            rows, scales = layout.vector_arrays(kind)
-            found |= {rows: vectors.rows[docs], scales: vectors.scales[docs]}
-    return found
 
 
 def _citing(index: Index, place: Docs) -> Extract:
@@ -168,14 +144,9 @@ def _citing(index: Index, place: Docs) -> Extract:
 # --- putting together -------------------------------------------------------------------------
 
 
-def authors_in(extracts: Iterable[Extract]) -> tuple[str, ...]:
-    """Return the names of the authors in extracts, in ascending order."""
-    return tuple(sorted(set(_texts(extracts, "authors"))))
-
-
 def dates_of(extracts: Sequence[Extract]) -> pl.DataFrame:
     """Return the dates of the documents in extracts, in the order of an index of them."""
-    ids, dates = (_texts(extracts, name) for name in ("ids", "dates"))
+    ids, dates = (texts_in(extracts, name) for name in ("ids", "dates"))
     date = pl.Series(dates, dtype=pl.String).replace("", None)
     return pl.DataFrame({"doc_id": pl.Series(ids, dtype=pl.String), "date": date}).sort("doc_id")
 
@@ -191,26 +162,32 @@ def index_of(
 
     No document may be in two extracts. ``terms`` are sorted by their bytes.
     """
-    ids = [text.encode("utf-8", "surrogatepass") for text in _texts(extracts, "ids")]
+    ids = [text.encode("utf-8", "surrogatepass") for text in texts_in(extracts, "ids")]
     order = sorted(range(len(ids)), key=ids.__getitem__)
     number = np.empty(len(ids), np.int64)
     number[order] = np.arange(len(ids))
     parts = np.split(number, np.cumsum([len(each[_YEARS]) for each in extracts])[:-1])
+    names = texts_in(extracts, "authors")
+    authors = np.unique(np.array(names, object), return_inverse=True)[1] if names else np.zeros(0)
+    counts = np.concatenate([np.diff(each[_STARTS]) for each in extracts])
+    ends = np.cumsum(counts)
+    spans = [authors[ends[at] - counts[at] : ends[at]] for at in order]
+    fields = [name for name in FIELDS if any(f"length.{name}" in each for each in extracts)]
     arrays: Arrays = {
         **_strings("ids", [ids[at].decode("utf-8", "surrogatepass") for at in order]),
         **_strings("terms", terms),
         "hashes": np.zeros(len(ids), np.uint64),
-        **_joined_postings(extracts, parts, len(terms)),
+        **_joined_postings(extracts, parts, len(terms), fields),
         **{
             name: np.concatenate([each[name] for each in extracts])[order]
             for kind in description.vectors
             for name in layout.vector_arrays(kind)
         },
-        **{
-            f"length.{name}": _filled(extracts, f"length.{name}", _YEARS)[order]
-            for name in _fields(extracts)
-        },
-        **_joined_records(extracts, order),
+        **{f"length.{name}": _filled(extracts, f"length.{name}", _YEARS)[order] for name in fields},
+        _YEARS: np.concatenate([each[_YEARS] for each in extracts])[order],
+        _PAGES: np.concatenate([each[_PAGES] for each in extracts])[order],
+        _AUTHORS: np.concatenate([np.zeros(0), *spans]).astype(np.uint32),
+        _STARTS: np.concatenate([[0], np.cumsum(counts[order])]).astype(np.int64),
         **_joined_citing(extracts, parts),
     }
     own = replace(description, documents=len(ids), terms=len(terms), postings=len(arrays["docs"]))
@@ -219,13 +196,9 @@ def index_of(
     return index
 
 
-def _texts(extracts: Iterable[Extract], name: str) -> list[str]:
+def texts_in(extracts: Iterable[Extract], name: str) -> list[str]:
+    """Return the strings of all extracts with a name, such as ``authors``."""
     return [text for each in extracts for text in Strings(each[name], each[f"{name}.offsets"])]
-
-
-def _fields(extracts: Sequence[Extract]) -> list[str]:
-    """Return the fields that any of the shards has, in order."""
-    return [name for name in FIELDS if any(f"length.{name}" in each for each in extracts)]
 
 
 def _filled(extracts: Sequence[Extract], name: str, beside: str) -> NDArray[np.uint32]:
@@ -235,7 +208,9 @@ def _filled(extracts: Sequence[Extract], name: str, beside: str) -> NDArray[np.u
     ).astype(np.uint32)
 
 
-def _joined_postings(extracts: Sequence[Extract], parts: Sequence[Docs], terms: int) -> Arrays:
+def _joined_postings(
+    extracts: Sequence[Extract], parts: Sequence[Docs], terms: int, fields: Sequence[str]
+) -> Arrays:
     of_term = np.concatenate([each["posting.term"] for each in extracts]).astype(np.int64)
     docs = np.concatenate(
         [
@@ -251,22 +226,8 @@ def _joined_postings(extracts: Sequence[Extract], parts: Sequence[Docs], terms: 
         "docs": docs[order].astype(np.uint32),
         **{
             f"tf.{name}": _filled(extracts, f"posting.{name}", "posting.term")[order]
-            for name in _fields(extracts)
+            for name in fields
         },
-    }
-
-
-def _joined_records(extracts: Sequence[Extract], order: Sequence[int]) -> Arrays:
-    names = _texts(extracts, "authors")
-    numbers = np.unique(np.array(names, object), return_inverse=True)[1] if names else np.zeros(0)
-    counts = np.concatenate([np.diff(each[_STARTS]) for each in extracts])
-    ends = np.cumsum(counts)
-    spans = [numbers[ends[at] - counts[at] : ends[at]] for at in order]
-    return {
-        _YEARS: np.concatenate([each[_YEARS] for each in extracts])[order],
-        _PAGES: np.concatenate([each[_PAGES] for each in extracts])[order],
-        _AUTHORS: np.concatenate([np.zeros(0), *spans]).astype(np.uint32),
-        _STARTS: np.concatenate([[0], np.cumsum(counts[order])]).astype(np.int64),
     }
 
 
@@ -279,7 +240,7 @@ def _joined_citing(extracts: Sequence[Extract], parts: Sequence[Docs]) -> Arrays
         return {}
     some = [each for each, _ in having]
     docs = np.concatenate([part[each["citing.docs"]] for each, part in having])
-    names = _texts(some, "citing.papers")
+    names = texts_in(some, "citing.papers")
     papers = sorted(set(names), key=str.encode)
     at = {name: number for number, name in enumerate(papers)}
     paper = np.array([at[name] for name in names], np.int64)
@@ -294,9 +255,4 @@ def _joined_citing(extracts: Sequence[Extract], parts: Sequence[Docs]) -> Arrays
         docs[order].astype(np.uint32), paper[order].astype(np.uint32), years,
         np.zeros(0, np.uint8), np.zeros(len(docs) + 1, np.int64), rows, scales,
     )  # fmt: skip
-    blob, offsets = Strings.arrays(papers)
-    return {
-        "papers": blob,
-        "papers.offsets": offsets,
-        **dict(zip(CITING_ARRAYS, found, strict=True)),
-    }
+    return {**_strings("papers", papers), **dict(zip(CITING_ARRAYS, found, strict=True))}

@@ -13,21 +13,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from citebed.collection import Collection
 from citebed.retrieval.execution.masks import DocumentMasks, find_numbers
-from citebed.retrieval.execution.runner import Runner, RunOptions
+from citebed.retrieval.execution.runner import Runner
 from citebed.retrieval.index.index import Totals
 from citebed.retrieval.index.layout import FOLDER, Description
-from citebed.retrieval.pipeline import Learned, Pipeline
-from citebed.retrieval.query import Docs, Mask, Query
+from citebed.retrieval.pipeline import Learned
+from citebed.retrieval.query import Docs, Mask, Query, Reals
 from citebed.retrieval.ranking.features import (
     BATCH,
     CITING,
     SENTENCE,
     WORDS,
-    CitingScores,
     Constants,
     Signals,
     allowed_documents,
@@ -39,17 +37,17 @@ from citebed.retrieval.search.searcher import Hits, Searcher
 from citebed.retrieval.sharded.partial_index import (
     Extract,
     ShardTexts,
-    authors_in,
     dates_of,
     extract,
     index_of,
     packed,
+    texts_in,
     unpacked,
 )
 from citebed.retrieval.sharded.sharded_index import Shard
-from citebed.retrieval.sharded.term_counts import WholeCounts, Wholes
+from citebed.retrieval.sharded.term_counts import Wholes
 from citebed.retrieval.sharded.workers import SearchShard, SeenWhole, ShardQuery, Spread
-from citebed.retrieval.vectors.vectors import Bounds, Similarities
+from citebed.retrieval.vectors.vectors import Bounds
 
 FORWARD: Mapping[str, Any] = {
     "query": pl.Int64, "name": pl.String, "doc_id": pl.String, "value": pl.Float64,
@@ -70,68 +68,42 @@ def forward(
 
     ``first`` are its best documents by words, ``in_time`` masks of documents that are old enough.
     """
-    found, ends = list[_List](), [pl.DataFrame(schema=FORWARD)]
+    ids, found = signals.index.ids.series(), list[tuple[int, str, Docs, Reals]]()
+    ends = list[tuple[int, str, float, float]]()
     every = zip(queries, first, signals.embed_in_batches(queries), in_time, strict=True)
     for number, (query, hits, own, times) in enumerate(every):
         _, said = signals.compare_citing(query, own)
         similar = signals.compare(query, own)
-        allowed = allowed_documents(query, times, len(signals.index.ids))
         lists = propose_candidates(
             hits, similar, dict.fromkeys(similar), said,
-            allowed=allowed, depth=depth, constants=signals.constants,
+            allowed=allowed_documents(query, times, len(ids)), depth=depth,
+            constants=signals.constants,
         )  # fmt: skip
         for name, docs in lists:
-            chosen = hits.docs if name == WORDS else docs
-            found.append(_List(number, name, chosen, _values(name, chosen, hits, said, similar)))
-        ends += [_ends(number, kind, each) for kind, each in similar.items()]
-    return pl.concat([_rows(found, signals.index.ids.series()), *ends], how="diagonal")
-
-
-class _List(NamedTuple):
-    """The documents that a signal proposes for a query, given by its position."""
-
-    query: int
-    name: str
-    docs: Docs
-    values: NDArray[np.float64]
-
-
-def _values(
-    name: str, docs: Docs, hits: Hits, said: CitingScores, similar: dict[str, Similarities]
-) -> NDArray[np.float64]:
-    if name == WORDS:
-        return hits.scores
-    if name == CITING:
-        return np.asarray(said.scores[np.searchsorted(said.docs, docs)], np.float64)
-    kind, row = name.removesuffix(SENTENCE), int(name.endswith(SENTENCE))
-    return np.asarray(similar[kind].exact(docs)[row], np.float64)
-
-
-def _rows(lists: Sequence[_List], ids: pl.Series) -> pl.DataFrame:
-    """Return lists as rows; the ids of all are looked up at once."""
-    sizes = [len(each.docs) for each in lists]
-    places = np.concatenate([np.zeros(0, np.int64), *(each.docs for each in lists)])
+            if name == WORDS:
+                found.append((number, name, hits.docs, hits.scores))
+            elif name == CITING:
+                values = said.scores[np.searchsorted(said.docs, docs)]
+                found.append((number, name, docs, np.asarray(values, np.float64)))
+            else:
+                kind, row = name.removesuffix(SENTENCE), int(name.endswith(SENTENCE))
+                values = similar[kind].exact(docs)[row]
+                found.append((number, name, docs, np.asarray(values, np.float64)))
+        for kind, each in similar.items():
+            for row in range(len(each.rough)):
+                ends.append((number, f"{kind}{SENTENCE if row else ''}", *each.bounds(row)))
+    sizes = [len(docs) for _, _, docs, _ in found]
     columns = {
-        "query": np.repeat(np.array([each.query for each in lists], np.int64), sizes),
-        "name": np.repeat(np.array([each.name for each in lists], object), sizes),
-        "doc_id": ids.gather(places),
-        "value": np.concatenate([np.zeros(0), *(each.values for each in lists)]),
+        "query": np.repeat(np.array([number for number, _, _, _ in found], np.int64), sizes),
+        "name": np.repeat(np.array([name for _, name, _, _ in found], object), sizes),
+        # The ids of all are looked up at once.
+        "doc_id": ids.gather(np.concatenate([np.zeros(0, np.int64), *(row[2] for row in found)])),
+        "value": np.concatenate([np.zeros(0), *(row[3] for row in found)]),
     }
-    return pl.DataFrame(columns, schema={name: FORWARD[name] for name in columns})
-
-
-def _ends(number: int, kind: str, similar: Similarities) -> pl.DataFrame:
-    rows = range(len(similar.rough))
-    bounds = [similar.bounds(row) for row in rows]
-    return pl.DataFrame(
-        {
-            "query": [number] * len(bounds),
-            "name": [f"{kind}{SENTENCE if row else ''}" for row in rows],
-            "least": [least for least, _ in bounds],
-            "most": [most for _, most in bounds],
-        },
-        schema={name: FORWARD[name] for name in ("query", "name", "least", "most")},
-    )
+    documents = pl.DataFrame(columns, schema={name: FORWARD[name] for name in columns})
+    names = ("query", "name", "least", "most")
+    bounds = pl.DataFrame(ends, schema={name: FORWARD[name] for name in names}, orient="row")
+    return pl.concat([documents, bounds], how="diagonal")
 
 
 def best_of(rows: pl.DataFrame, depth: int, constants: Constants) -> pl.DataFrame:
@@ -157,53 +129,48 @@ def best_of(rows: pl.DataFrame, depth: int, constants: Constants) -> pl.DataFram
     return pl.concat([chosen, whole], how="diagonal")
 
 
-class Gathered(NamedTuple):
-    """Data for some queries: ``extracts`` of documents, ``counts`` of the queries' terms, and the
-    ``ends`` (lowest and highest similarity) by query position and signal."""
-
-    extracts: Sequence[Extract]
-    counts: WholeCounts
-    ends: pl.DataFrame
-
-
 class SomeRunner(Runner):
-    """Runs a pipeline on the data gathered for some queries of a sharded collection."""
+    """Runs a pipeline on the data gathered for some queries of a sharded collection.
+
+    ``extracts`` are of documents; ``ends`` are the lowest and the highest similarity by query
+    position and signal.
+    """
 
     def __init__(
         self,
         collection: Collection,
-        about: tuple[Description, Totals],
-        gathered: Gathered,
-        pipeline: Pipeline,
-        options: RunOptions,
+        seen: SeenWhole,
+        extracts: Sequence[Extract],
+        ends: pl.DataFrame,
     ) -> None:
-        counts, terms = gathered.counts, gathered.counts.table["term"].to_list()
-        index = index_of(collection.folder / FOLDER, gathered.extracts, terms, *about)
-        wholes = Wholes(counts, index)
-        searcher = Searcher(index, pipeline.model, counts.fields, wholes)
-        super().__init__(collection, index, pipeline, options, searcher=searcher)
-        self.masks = DocumentMasks(collection, index, dates_of(gathered.extracts))
+        of, counts = seen.indexed, seen.counts
+        described = Description(
+            analyser=of.analyser, documents=of.documents, terms=0, postings=of.postings,
+            citing_papers=0, citing_sources=(), sources={}, hashing="", citebed=of.citebed,
+            vectors=of.vectors, fit=of.fit,
+        )  # fmt: skip
+        totals = Totals(of.documents, of.latest, of.latest_citing)
+        terms = counts.table["term"].to_list()
+        index = index_of(collection.folder / FOLDER, extracts, terms, described, totals)
+        searcher = Searcher(index, seen.pipeline.model, counts.fields, Wholes(counts, index))
+        super().__init__(collection, index, seen.pipeline, seen.options, searcher=searcher)
+        self.masks = DocumentMasks(collection, index, dates_of(extracts))
         self.masks.present = None  # each shard omits removed documents
-        self._ends = gathered.ends
+        self._ends = ends
 
     def answers(self, queries: Sequence[Query], depth: int) -> list[Hits]:
         """Return the best documents of the whole collection for the queries with gathered data."""
-        bounds, ends = _bounds_by_place(self._ends), dict[str, dict[bytes, Bounds]]()
+        bounds: dict[tuple[int, str], list[tuple[float, float]]] = {}
+        rows = self._ends.select("query", "name", "least", "most").sort("query", "name").rows()
+        for query, name, least, most in rows:
+            bounds.setdefault((query, name.removesuffix(SENTENCE)), []).append((least, most))
+        ends: dict[str, dict[bytes, Bounds]] = {}
         for place, vectors in enumerate(self.ranker.signals.embed_in_batches(queries)):
-            for kind, rows in vectors.items():
-                ends.setdefault(kind, {})[rows.tobytes()] = bounds[place, kind]
+            for kind, texts in vectors.items():
+                ends.setdefault(kind, {})[texts.tobytes()] = bounds[place, kind]
         for kind, known in ends.items():
             self.index.vectors_of(self.ranker.models[kind], kind).use_bounds(known)
         return [each.hits for each in self.run(queries, depth)]
-
-
-def _bounds_by_place(ends: pl.DataFrame) -> Mapping[tuple[int, str], Bounds]:
-    found: dict[tuple[int, str], list[tuple[float, float]]] = {}
-    for query, name, least, most in (
-        ends.select("query", "name", "least", "most").sort("query", "name").rows()
-    ):
-        found.setdefault((query, name.removesuffix(SENTENCE)), []).append((least, most))
-    return found
 
 
 EXTRACTS: Mapping[str, Any] = {"data": pl.Binary}
@@ -263,7 +230,13 @@ class ExtractShard:
         texts = _texts_of(shard)
         docs = np.union1d(find_numbers(shard.index, self.ids), np.arange(len(shard.index.ids))[:1])
         if self.authors is not None:
-            docs = np.setdiff1d(_cited_works(shard, texts, self.authors), docs)
+            cited, citing, records = np.zeros(0, np.int64), shard.index.citing, shard.index.records
+            if citing is not None and texts.authors:
+                wanted = pl.Series(texts.authors, dtype=pl.String).is_in(list(self.authors))
+                documents = np.repeat(np.arange(len(records.years)), np.diff(records.starts))
+                of_authors = documents[wanted.to_numpy()[records.authors]]
+                cited = np.intersect1d(of_authors, citing.docs.astype(np.int64))
+            docs = np.setdiff1d(cited, docs)
         parts = (docs[start : start + _DOCUMENTS] for start in range(0, len(docs), _DOCUMENTS))
         data = [packed(extract(shard.index, texts, part, self.terms)) for part in parts]
         return pl.DataFrame({"data": data}, schema=EXTRACTS)
@@ -275,80 +248,42 @@ def _texts_of(shard: Shard) -> ShardTexts:
     return ShardTexts(shard.collection, shard.index)
 
 
-def _cited_works(shard: Shard, texts: ShardTexts, authors: tuple[str, ...]) -> Docs:
-    """Return the documents of a shard that are cited and by one of some authors."""
-    citing, records = shard.index.citing, shard.index.records
-    if citing is None or not texts.authors:
-        return np.zeros(0, np.int64)
-    wanted = pl.Series(texts.authors, dtype=pl.String).is_in(list(authors)).to_numpy()
-    documents = np.repeat(np.arange(len(records.years)), np.diff(records.starts))
-    return np.intersect1d(documents[wanted[records.authors]], citing.docs.astype(np.int64))
-
-
-@dataclass(frozen=True)
-class ShardedRanking:
-    """Ranks the documents of a sharded collection; ``is_ready`` says whether one machine would have
-    prepared its index for all the queries."""
-
-    collection: Collection
-    seen: SeenWhole
-    spread: Spread
-    is_ready: bool
-
-    def ranked(
-        self, table: pl.DataFrame, queries: Sequence[ShardQuery]
-    ) -> tuple[SomeRunner, pl.DataFrame]:
-        """Return the run of some queries (rows of a table), and the runner that made it."""
-        options, counts = self.seen.options, self.seen.counts
-        search = SearchShard(self.seen, tuple(queries), options.depth)
-        work = ForwardShard(search, self._texts(table), self.is_ready)
-        rows = best_of(self.spread.rows(work, FORWARD), options.depth, self._constants)
-        excluded = table["exclude"].explode().drop_nulls().cast(pl.String)
-        ids = pl.concat([rows["doc_id"].drop_nulls(), excluded]).unique()
-        ends = rows.filter(pl.col("doc_id").is_null())
-        extracts = self._extracts(ids, tuple(counts.table["term"]))
-        gathered = Gathered(extracts, counts, ends)
-        runner = SomeRunner(self.collection, self._about, gathered, self.seen.pipeline, options)
-        if self.is_ready:
-            runner.prepare()
-        asked = [runner.row_query(row) for row in table.iter_rows(named=True)]
-        return runner, runner.table(asked, runner.answers(asked, options.depth))
-
-    def _texts(self, table: pl.DataFrame) -> tuple[Text, ...]:
-        known = self.collection.papers.select("paper_id", "year").drop_nulls()
-        years = dict(known.iter_rows())
-        rows = table.select("text", "before", "paper_id").iter_rows()
-        return tuple(
-            Text(
-                (text or "") if self.seen.options.as_is else query_text(text or ""),
-                paper,
-                int(before[:4]) if before else years.get(paper),
-            )
-            for text, before, paper in rows
+def rank_over_shards(
+    collection: Collection,
+    seen: SeenWhole,
+    spread: Spread,
+    table: pl.DataFrame,
+    queries: Sequence[ShardQuery],
+    *,
+    is_ready: bool,
+) -> tuple[SomeRunner, pl.DataFrame]:
+    """Return the run of some queries (rows of a table) over all shards, and the runner that made
+    it; ``is_ready`` if one machine would have prepared its index for all the queries."""
+    options, stage = seen.options, seen.pipeline.stage
+    source = stage.source if isinstance(stage, Learned) else None
+    constants = (read_ranker(source) if source else shipped_ranker()).constants
+    years = dict(collection.papers.select("paper_id", "year").drop_nulls().iter_rows())
+    texts = tuple(
+        Text(
+            (text or "") if options.as_is else query_text(text or ""),
+            paper,
+            int(before[:4]) if before else years.get(paper),
         )
-
-    @property
-    def _constants(self) -> Constants:
-        stage = self.seen.pipeline.stage
-        source = stage.source if isinstance(stage, Learned) else None
-        return (read_ranker(source) if source else shipped_ranker()).constants
-
-    def _extracts(self, ids: pl.Series, terms: tuple[str, ...]) -> list[Extract]:
-        found = self._taken_out(ExtractShard(ids, terms))
-        if self.seen.indexed.has_citing:
-            found += self._taken_out(ExtractShard(ids, terms, authors_in(found)))
-        return found
-
-    def _taken_out(self, work: ExtractShard) -> list[Extract]:
-        return list(map(unpacked, self.spread.rows(work, EXTRACTS)["data"]))
-
-    @property
-    def _about(self) -> tuple[Description, Totals]:
-        """The description and totals of an index of all documents."""
-        of = self.seen.indexed
-        described = Description(
-            analyser=of.analyser, documents=of.documents, terms=0, postings=of.postings,
-            citing_papers=0, citing_sources=(), sources={}, hashing="", citebed=of.citebed,
-            vectors=of.vectors, fit=of.fit,
-        )  # fmt: skip
-        return described, Totals(of.documents, of.latest, of.latest_citing)
+        for text, before, paper in table.select("text", "before", "paper_id").iter_rows()
+    )
+    search = SearchShard(seen, tuple(queries), options.depth)
+    rows = spread.rows(ForwardShard(search, texts, is_ready), FORWARD)
+    rows = best_of(rows, options.depth, constants)
+    excluded = table["exclude"].explode().drop_nulls().cast(pl.String)
+    ids = pl.concat([rows["doc_id"].drop_nulls(), excluded]).unique()
+    terms = tuple(seen.counts.table["term"])
+    extracts = list(map(unpacked, spread.rows(ExtractShard(ids, terms), EXTRACTS)["data"]))
+    if seen.indexed.has_citing:
+        authors = tuple(sorted(set(texts_in(extracts, "authors"))))
+        others = ExtractShard(ids, terms, authors)
+        extracts += map(unpacked, spread.rows(others, EXTRACTS)["data"])
+    runner = SomeRunner(collection, seen, extracts, rows.filter(pl.col("doc_id").is_null()))
+    if is_ready:
+        runner.prepare()
+    asked = [runner.row_query(row) for row in table.iter_rows(named=True)]
+    return runner, runner.table(asked, runner.answers(asked, options.depth))

@@ -7,7 +7,7 @@ searched for in each shard; the best documents of all shards are merged.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +18,8 @@ import polars as pl
 from citebed.collection import Collection
 from citebed.collection.progress import SILENT, Progress
 from citebed.errors import CitebedError
-from citebed.retrieval.analysis import Analyser, analyser_of, is_telling
+from citebed.files.input_files import hash_file
+from citebed.retrieval.analysis import analyser_of, is_telling
 from citebed.retrieval.execution.runner import (
     RUN_COLUMNS,
     RunOptions,
@@ -33,8 +34,8 @@ from citebed.retrieval.search.feedback import JudgedFeedback, read_judged, told_
 from citebed.retrieval.search.fields import Fields
 from citebed.retrieval.search.queries import query_text
 from citebed.retrieval.search.searcher import usable_by
-from citebed.retrieval.sharded.ranking import AT_ONCE, ShardedRanking
-from citebed.retrieval.sharded.sharded_index import IndexedShards, facts_of, fields_in
+from citebed.retrieval.sharded.ranking import AT_ONCE, rank_over_shards
+from citebed.retrieval.sharded.sharded_index import IndexedShards, fields_in
 from citebed.retrieval.sharded.term_counts import (
     COUNTS,
     CountAll,
@@ -71,15 +72,6 @@ Sources = tuple[Ranked, Ranked]
 """The relevant and the non-relevant documents of a query."""
 
 
-def ranked(hits: pl.DataFrame) -> dict[int, Ranked]:
-    """Return hits as ranked documents by query number."""
-    parts = hits.partition_by("query", as_dict=True, maintain_order=True)
-    return {
-        int(number): (tuple(part["doc_id"]), tuple(part["score"]))
-        for (number,), part in parts.items()
-    }
-
-
 class Judged:
     """Judgements for feedback, on documents in shards."""
 
@@ -104,60 +96,8 @@ class Judged:
         return relevant, others
 
 
-def better_terms(
-    queries: Sequence[tuple[TermWeights, str | None]],
-    sources: Sequence[Sources],
-    feedback: Feedback,
-    seen: SeenWhole,
-    spread: Spread,
-) -> tuple[list[TermWeights], WholeCounts]:
-    """Return queries improved by feedback documents, and the counts that number their terms. Each
-    query comes with the paper whose citing text does not count."""
-    wanted = tuple(
-        WantedDocuments(2 * at + kind, names, hidden)
-        for at, ((_, hidden), both) in enumerate(zip(queries, sources, strict=True))
-        for kind, (names, _) in enumerate(both)
-        if names
-    )
-    rows = spread.rows(DocumentTerms(seen, wanted), DOCUMENT_TERMS)
-    counts, numbered = _numbered(seen.counts, rows)
-    parts = numbered.partition_by("of", as_dict=True)
-    model, better = seen.pipeline.model, []
-    for at, ((terms, hidden), both) in enumerate(zip(queries, sources, strict=True)):
-        own = replace(terms, ids=_renumbered(terms, seen.counts, counts))
-        documents = _both(at, both, parts)
-        better.append(feedback.expand(model, own, documents, counts.corpus(hidden)))
-    return better, counts
-
-
-def _numbered(counts: WholeCounts, rows: pl.DataFrame) -> tuple[WholeCounts, pl.DataFrame]:
-    """Return counts that also number the terms of documents, and the rows with these numbers, in
-    the order of documents and terms."""
-    known = pl.concat([counts.table["term"], rows["term"].filter(rows["term"] != "")])
-    terms = pl.DataFrame({"term": known.unique().sort()})
-    numbers = terms.with_columns(id=pl.int_range(pl.len(), dtype=pl.Int64))
-    found = rows.join(numbers, on="term", how="left").sort("of", "place", "term")
-    return replace(counts, table=terms), found
-
-
-def _renumbered(terms: TermWeights, before: WholeCounts, now: WholeCounts) -> np.ndarray:
-    names = before.table["term"].gather(terms.ids)
-    return np.array([now.numbers[name] for name in names], np.int64)
-
-
-def _both(
-    at: int, both: Sources, parts: Mapping[tuple[int, ...], pl.DataFrame]
-) -> FeedbackDocuments:
-    """Return the documents of a query in the form that feedback takes."""
-    none = pl.DataFrame(schema={**DOCUMENT_TERMS, "id": pl.Int64})
-    relevant, others = (
-        _documents(parts.get((2 * at + kind,), none), scores)
-        for kind, (_, scores) in enumerate(both)
-    )
-    return replace(relevant, nonrelevant=others) if len(others) else relevant
-
-
 def _documents(rows: pl.DataFrame, scores: Sequence[float]) -> FeedbackDocuments:
+    """Return documents in the form that feedback takes, given their terms."""
     whole = rows.filter(pl.col("term") == "")
     terms = rows.filter(pl.col("term") != "")
     places = terms["place"].to_numpy()
@@ -190,21 +130,6 @@ class AskedQuery(NamedTuple):
     paper: str | None
 
 
-def asked_queries(table: pl.DataFrame, analyser: Analyser, *, as_is: bool) -> list[AskedQuery]:
-    """Return the queries of a table; their terms are analysed here, once."""
-    keep = bool if as_is else is_telling
-
-    def asked(row: dict[str, Any]) -> AskedQuery:
-        text = row["text"] or ""
-        terms = analyser.terms(text if as_is else query_text(text))
-        return AskedQuery(
-            row["query_id"], Counter(filter(keep, terms)), tuple(row["exclude"] or ()),
-            row["before"], row["paper_id"] or None,
-        )  # fmt: skip
-
-    return [asked(row) for row in table.iter_rows(named=True)]
-
-
 @dataclass(frozen=True)
 class ShardedSearch:
     """A sharded collection with its indexes, ready for queries."""
@@ -226,7 +151,12 @@ class ShardedSearch:
         _check(pipeline, options)
         fields = fields_in(self.indexed, options.fields, self.collection.folder)
         options = replace(options, fields=fields)
-        judged, facts, notes = self._judged(table, pipeline)
+        judged: Judged | None = None
+        facts, notes = dict[str, Any](), list[str]()
+        if pipeline.feedback is not None and pipeline.feedback.source is not None:
+            judged = Judged(self.collection, pipeline.feedback.source, self.spread)
+            names = table["query_id"].to_list()
+            facts, notes = told_of_judged(judged.judged, self.collection, names)
         progress.step("searching", table.height)
         parts, empty = [pl.DataFrame(schema=RUN_COLUMNS)], list[str]()
         ranks = isinstance(pipeline.stage, Ranking)
@@ -237,8 +167,10 @@ class ShardedSearch:
             batch = self._batch(some, pipeline, options, table.height)
             empty += batch.without_words
             if ranks:
-                ranking = ShardedRanking(self.collection, batch.seen, self.spread, is_ready)
-                runner, found = ranking.ranked(some, batch.queries())
+                runner, found = rank_over_shards(
+                    self.collection, batch.seen, self.spread, some, batch.queries(),
+                    is_ready=is_ready,
+                )  # fmt: skip
                 facts = {"ranking": runner.ranker.facts}
                 parts.append(found)
             else:
@@ -247,43 +179,39 @@ class ShardedSearch:
         said = ([empty_queries_note(empty)] if empty else []) + notes
         return Run(pl.concat(parts), str(pipeline), notes=tuple(said), facts=facts)
 
-    def _judged(
-        self, table: pl.DataFrame, pipeline: Pipeline
-    ) -> tuple[Judged | None, dict[str, Any], list[str]]:
-        """Return the judgements that feedback uses (or ``None``), facts about them, and notes."""
-        source = None if pipeline.feedback is None else pipeline.feedback.source
-        if source is None:
-            return None, {}, []
-        found = Judged(self.collection, source, self.spread)
-        names = table["query_id"].to_list()
-        return (found, *told_of_judged(found.judged, self.collection, names))
-
     def _batch(
         self, table: pl.DataFrame, pipeline: Pipeline, options: RunOptions, queries: int
     ) -> _Batch:
         """Prepare a batch; ``queries`` is the number of queries in all batches."""
-        analyser = analyser_of(self.indexed.analyser)
-        asked = asked_queries(table, analyser, as_is=options.as_is)
-        ranks = isinstance(pipeline.stage, Ranking)
-        everything = self._all_terms(options.fields, pipeline, queries)
-        more = _of_sentences(table, analyser) if ranks else ()
-        counts = self.counted(asked, options, more, everything)
-        seen = SeenWhole(pipeline, options, self.indexed, counts, everything)
-        hidden = [each.paper if each.paper in counts.papers else None for each in asked]
-        terms = [
-            counts.weighted(*each) for each in zip((a.counts for a in asked), hidden, strict=True)
-        ]
-        return _Batch(asked, terms, hidden, seen)
-
-    def _all_terms(self, fields: Fields, pipeline: Pipeline, queries: int) -> Path | None:
-        """Return the collection's folder if the frequencies of all terms are stored beside the
-        indexes. Store them if the model needs them, or if there are very many queries."""
+        analyser, asked, more = analyser_of(self.indexed.analyser), list[AskedQuery](), set[str]()
+        for row in table.iter_rows(named=True):
+            text = (row["text"] or "") if options.as_is else query_text(row["text"] or "")
+            terms = filter(bool if options.as_is else is_telling, analyser.terms(text))
+            asked.append(
+                AskedQuery(
+                    row["query_id"], Counter(terms), tuple(row["exclude"] or ()), row["before"],
+                    row["paper_id"] or None,
+                )
+            )  # fmt: skip
+            if isinstance(pipeline.stage, Ranking):
+                # The terms of sentences can differ: the end of a sentence may split a word.
+                for sentence in split_sentences(query_text(row["text"] or "")):
+                    more.update(analyser.terms(sentence))
+        # Store the frequencies of all terms if the model needs them, or for very many queries.
         folder = self.collection.folder.resolve()
         many = queries * self.indexed.postings >= _KEEP_FROM
         needed = many or pipeline.model.sees_all_terms or pipeline.feedback is not None
         if needed:
-            self.keep_all_terms(fields)
-        return folder if needed or are_kept(folder, self.indexed, fields) else None
+            self.keep_all_terms(options.fields)
+        is_kept = needed or are_kept(folder, self.indexed, options.fields)
+        everything = folder if is_kept else None
+        counts = self.counted(asked, options, more, everything)
+        seen = SeenWhole(pipeline, options, self.indexed, counts, everything)
+        hidden = [each.paper if each.paper in counts.papers else None for each in asked]
+        weighted = [
+            counts.weighted(each.counts, paper) for each, paper in zip(asked, hidden, strict=True)
+        ]
+        return _Batch(asked, weighted, hidden, seen)
 
     def keep_all_terms(self, fields: Fields) -> None:
         """Store the frequencies of all terms beside the index of each shard, once."""
@@ -332,15 +260,11 @@ class ShardedSearch:
     @property
     def facts(self) -> dict[str, Any]:
         """Facts about the index, for the metadata of a run."""
-        return facts_of(self.collection, self.indexed)
-
-
-def _of_sentences(table: pl.DataFrame, analyser: Analyser) -> set[str]:
-    """Return the terms of the sentences of queries. They can differ from the terms of the text: the
-    end of a sentence may split a word."""
-    texts = (query_text(text or "") for text in table["text"])
-    sentences = (sentence for text in texts for sentence in split_sentences(text))
-    return {term for sentence in sentences for term in analyser.terms(sentence)}
+        return {
+            "documents": self.indexed.documents,
+            "sha256": hash_file(self.collection.folder / FOLDER / layout.SHARDS_DESCRIPTION),
+            "shards": len(self.indexed.shards),
+        }
 
 
 def _check(pipeline: Pipeline, options: RunOptions) -> None:
@@ -383,7 +307,14 @@ class _Batch:
         batch = self
         if self.seen.pipeline.feedback is not None:
             batch = self._better(self.seen.pipeline.feedback, spread, judged)
-        return as_run(self.asked, batch.hits(spread, self.seen.options.depth))
+        order = batch.hits(spread, self.seen.options.depth).sort(
+            "query", "score", "doc_id", descending=[False, True, True]
+        )
+        names = np.array([each.query_id for each in self.asked], object)[order["query"].to_numpy()]
+        rank = pl.int_range(1, pl.len() + 1, dtype=pl.Int32).over("query")
+        return order.select(
+            pl.Series("query_id", names, pl.String), "doc_id", rank.alias("rank"), "score"
+        )
 
     def hits(self, spread: Spread, depth: int) -> pl.DataFrame:
         """Return the best documents of all shards for each query."""
@@ -391,39 +322,59 @@ class _Batch:
         return spread.best(SearchShard(self.seen, queries, depth), HITS, depth)
 
     def queries(self) -> list[ShardQuery]:
-        """Return the queries with their final weights."""
-        every = zip(self.asked, self.terms, self.hidden, strict=True)
-        return [shard_query(at, *each, self.seen) for at, each in enumerate(every)]
+        """Return the queries with their final weights, computed once for all shards."""
+        model, found = self.seen.pipeline.model, list[ShardQuery]()
+        for asked, terms, hidden in zip(self.asked, self.terms, self.hidden, strict=True):
+            corpus = self.seen.counts.corpus(hidden)
+            final = usable_by(terms, model, corpus)
+            constant = model.constant(final.weights, final.df, final.cf, corpus)
+            found.append(
+                ShardQuery(
+                    len(found), final.ids, final.weights,
+                    (model.document_weight(final.weights), constant),
+                    asked.exclude, asked.before, hidden,
+                )
+            )  # fmt: skip
+        return found
 
     def _better(self, feedback: Feedback, spread: Spread, judged: Judged | None) -> _Batch:
-        """Return the batch with the terms of feedback."""
+        """Return the batch with the terms of feedback, and counts that number these terms too."""
         if judged is None:
-            found = ranked(best(self.hits(spread, feedback.docs or 0), feedback.docs or 0))
-            sources = [(found.get(at, NOBODY), NOBODY) for at in range(len(self.asked))]
+            depth = feedback.docs or 0
+            found = best(self.hits(spread, depth), depth).partition_by("query", as_dict=True)
+            sources: list[Sources] = []
+            for at in range(len(self.asked)):
+                hits = found.get((at,))
+                known = NOBODY if hits is None else (tuple(hits["doc_id"]), tuple(hits["score"]))
+                sources.append((known, NOBODY))
         else:
             sources = [judged.of(each.query_id) for each in self.asked]
-        queries = list(zip(self.terms, self.hidden, strict=True))
-        terms, counts = better_terms(queries, sources, feedback, self.seen, spread)
-        return replace(self, terms=terms, seen=replace(self.seen, counts=counts))
-
-
-def shard_query(
-    number: int, asked: AskedQuery, terms: TermWeights, hidden: str | None, seen: SeenWhole
-) -> ShardQuery:
-    """Return a query with its final weights, computed once for all shards."""
-    model, corpus = seen.pipeline.model, seen.counts.corpus(hidden)
-    final = usable_by(terms, model, corpus)
-    constant = model.constant(final.weights, final.df, final.cf, corpus)
-    extra = (model.document_weight(final.weights), constant)
-    return ShardQuery(number, final.ids, final.weights, extra, asked.exclude, asked.before, hidden)
-
-
-def as_run(asked: Sequence[AskedQuery], hits: pl.DataFrame) -> pl.DataFrame:
-    """Return hits as the table of a run, in the order of the queries, best first."""
-    order = hits.sort("query", "score", "doc_id", descending=[False, True, True])
-    names = np.array([each.query_id for each in asked], object)[order["query"].to_numpy()]
-    rank = pl.int_range(1, pl.len() + 1, dtype=pl.Int32).over("query")
-    ranked = order.select(
-        pl.Series("query_id", names, pl.String), "doc_id", rank.alias("rank"), "score"
-    )
-    return ranked.select(list(RUN_COLUMNS))
+        wanted = tuple(
+            WantedDocuments(2 * at + kind, names, hidden)
+            for at, (hidden, both) in enumerate(zip(self.hidden, sources, strict=True))
+            for kind, (names, _) in enumerate(both)
+            if names
+        )
+        rows = spread.rows(DocumentTerms(self.seen, wanted), DOCUMENT_TERMS)
+        before = self.seen.counts.table["term"]
+        known_terms = pl.concat([before, rows["term"].filter(rows["term"] != "")])
+        counts = replace(
+            self.seen.counts, table=pl.DataFrame({"term": known_terms.unique().sort()})
+        )
+        numbers = counts.table.with_columns(id=pl.int_range(pl.len(), dtype=pl.Int64))
+        rows = rows.join(numbers, on="term", how="left").sort("of", "place", "term")
+        parts, none = rows.partition_by("of", as_dict=True), rows.clear()
+        better = []
+        for at, (terms, hidden, both) in enumerate(
+            zip(self.terms, self.hidden, sources, strict=True)
+        ):
+            ids = [counts.numbers[name] for name in before.gather(terms.ids)]
+            own = replace(terms, ids=np.array(ids, np.int64))
+            relevant, others = (
+                _documents(parts.get((2 * at + kind,), none), scores)
+                for kind, (_, scores) in enumerate(both)
+            )
+            documents = replace(relevant, nonrelevant=others) if len(others) else relevant
+            model, corpus = self.seen.pipeline.model, counts.corpus(hidden)
+            better.append(feedback.expand(model, own, documents, corpus))
+        return replace(self, terms=better, seen=replace(self.seen, counts=counts))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -22,7 +22,7 @@ from citebed.collection import Collection, open_collection
 from citebed.collection.storing.store import SHARDS, lock_collection
 from citebed.errors import CitebedError, CollectionError, FormatError
 from citebed.files import output_files
-from citebed.files.input_files import hash_file, read_small
+from citebed.files.input_files import read_small
 from citebed.retrieval.index import layout
 from citebed.retrieval.index.analyser_choice import AUTO, choose_analyser
 from citebed.retrieval.index.builder import IndexOptions, write_index
@@ -89,18 +89,6 @@ def fingerprint_of(description: Description) -> str:
     return hashlib.sha256(told.encode()).hexdigest()
 
 
-def write_indexed(collection: Collection, indexed: IndexedShards) -> None:
-    """Write the description of the indexes of all shards."""
-    with lock_collection(collection.folder):
-        collection.check_unchanged()
-        folder = output_files.check_not_link(collection.folder / FOLDER)
-        folder.mkdir(exist_ok=True)
-        output_files.write_own_file(
-            folder / layout.SHARDS_DESCRIPTION, json.dumps(asdict(indexed), indent=1)
-        )
-        output_files.sync_folder(folder)
-
-
 def read_indexed(collection: str | Path | Collection) -> IndexedShards:
     """Read the description of the shards' indexes. Raise if the shards have changed."""
     opened = open_collection(collection)
@@ -112,7 +100,19 @@ def read_indexed(collection: str | Path | Collection) -> IndexedShards:
         )
     if not path.is_file() or path.is_symlink():
         raise CollectionError(f"the shards of {name} have no index yet. {mending(opened.folder)}")
-    indexed = _read(path, opened.folder)
+    about = f"the index in shards of {name}"
+    try:
+        values = json.loads(read_small(path))
+        if values["format"] != FORMAT:
+            what = f"has format {values['format']!r}, this citebed reads {FORMAT}"
+            raise CollectionError(f"{about} {what}. {mending(opened.folder)}")
+        values["shards"] = tuple(ShardEntry(*each) for each in values["shards"])
+        values["tokens"] = {name: int(values["tokens"][name]) for name in values["tokens"]}
+        indexed = IndexedShards(**values)
+        _check(indexed)
+    except (ValueError, TypeError, KeyError, AttributeError, FormatError) as error:
+        what = f"is damaged ({path.name}: {error})"
+        raise CollectionError(f"{about} {what}. {mending(opened.folder)}") from None
     names = [shard.name for shard in opened.shards]
     if [entry.name for entry in indexed.shards] != names:
         raise CollectionError(
@@ -122,25 +122,8 @@ def read_indexed(collection: str | Path | Collection) -> IndexedShards:
     return indexed
 
 
-def _read(path: Path, folder: Path) -> IndexedShards:
-    try:
-        values = json.loads(read_small(path))
-        if values["format"] != FORMAT:
-            what = f"has format {values['format']!r}, this citebed reads {FORMAT}"
-            raise CollectionError(
-                f"the index in shards of {printable(folder)} {what}. {mending(folder)}"
-            )
-        values["shards"] = tuple(ShardEntry(*each) for each in values["shards"])
-        values["tokens"] = {name: int(values["tokens"][name]) for name in values["tokens"]}
-        return _checked(IndexedShards(**values))
-    except (ValueError, TypeError, KeyError, AttributeError, FormatError) as error:
-        what = f"is damaged ({path.name}: {error})"
-        raise CollectionError(
-            f"the index in shards of {printable(folder)} {what}. {mending(folder)}"
-        ) from None
-
-
-def _checked(indexed: IndexedShards) -> IndexedShards:
+def _check(indexed: IndexedShards) -> None:
+    """Raise if a value has another type."""
     numbers = (
         indexed.documents,
         indexed.postings,
@@ -157,7 +140,6 @@ def _checked(indexed: IndexedShards) -> IndexedShards:
         int(about["width"]), str.encode(about["fingerprint"]), str.encode(about["name"])
     if not all(isinstance(name, str) for name in indexed.fit):
         raise ValueError("what was learned has no names")
-    return indexed
 
 
 def mending(folder: Path) -> str:
@@ -210,21 +192,6 @@ def fields_in(indexed: IndexedShards, fields: Fields, folder: Path) -> Fields:
             f"the index of {printable(folder)} has no field '{missing[0]}'. It has: {has}."
         )
     return found
-
-
-def facts_of(collection: Collection, indexed: IndexedShards) -> dict[str, Any]:
-    """Return facts about the index, for the metadata of a run."""
-    return {
-        "documents": indexed.documents,
-        "sha256": hash_file(collection.folder / FOLDER / layout.SHARDS_DESCRIPTION),
-        "shards": len(indexed.shards),
-    }
-
-
-def total(numbers: Sequence[Mapping[str, int]]) -> dict[str, int]:
-    """Sum numbers by field, in the order of the fields."""
-    there = [name for name in FIELDS if any(name in each for each in numbers)]
-    return {name: sum(each.get(name, 0) for each in numbers) for name in there}
 
 
 _ADDED = (
@@ -302,12 +269,33 @@ def index_shards(
     work = IndexShard(replace(options, analyser=analyser, citing=citing))
     folder = collection.folder.resolve() / SHARDS
     rows = everywhere(work, [folder / shard.name for shard in collection.shards]).sort("shard")
-    indexed = _fitted(collection, _indexed(collection, analyser, rows), options.rebuild)
-    write_indexed(collection, indexed)
-    return _report(rows, analyser, citing)
+    indexed = _combine(collection, analyser, rows)
+    known = None  # the old weights stay unless they are stale
+    with contextlib.suppress(CollectionError):
+        known = None if options.rebuild else parse_weights(read_indexed(collection).fit)
+    now = FitInput(indexed.documents, indexed.analyser, find_model(indexed.static))
+    if known is None or is_stale(known, now):
+        known = fit_weights(collection, now)
+    indexed = replace(indexed, fit=asdict(known))
+    with lock_collection(collection.folder):
+        collection.check_unchanged()
+        folder = output_files.check_not_link(collection.folder / FOLDER)
+        folder.mkdir(exist_ok=True)
+        output_files.write_own_file(
+            folder / layout.SHARDS_DESCRIPTION, json.dumps(asdict(indexed), indent=1)
+        )
+        output_files.sync_folder(folder)
+    added: dict[str, Any] = {name: int(rows[name].sum()) for name in _ADDED}
+    # A shard counts contexts that cite documents of other shards as contexts of other works; an
+    # unchanged shard counts none.
+    looked = bool(citing) and not rows["unchanged"].sum()
+    others = (rows.height - 1) * sum(read_contexts(path).height for path in citing) if looked else 0
+    added["contexts_elsewhere"] = added["contexts_elsewhere"] - others if looked else 0
+    return IndexReport(**added, unchanged=bool(rows["unchanged"].min()), analyser=analyser)
 
 
-def _indexed(collection: Collection, analyser: str, rows: pl.DataFrame) -> IndexedShards:
+def _combine(collection: Collection, analyser: str, rows: pl.DataFrame) -> IndexedShards:
+    """Return the description of all shards, given the outcome of indexing each."""
     names = [shard.name for shard in collection.shards]
     if rows["shard"].to_list() != names:
         raise CollectionError(
@@ -319,39 +307,14 @@ def _indexed(collection: Collection, analyser: str, rows: pl.DataFrame) -> Index
             "the shards have word vectors of several models: index them with --static shipped, or "
             "with a model that all workers have"
         )
-    tokens = [
-        {n: row[n] for n in FIELDS if row[n] is not None} for row in rows.iter_rows(named=True)
-    ]
+    has_field = [name for name in FIELDS if rows[name].count()]
     vectors = json.loads(rows["vectors"][0])
     return IndexedShards(
-        analyser, int(rows["documents"].sum()), int(rows["postings"].sum()), total(tokens),
+        analyser, int(rows["documents"].sum()), int(rows["postings"].sum()),
+        {name: int(rows[name].sum()) for name in has_field},
         vectors["static"]["fingerprint"],
         tuple(map(ShardEntry, names, rows["documents"].to_list(), rows["fingerprint"].to_list())),
-        vectors, _most(rows["latest"]), _most(rows["latest_citing"]),
+        vectors, max(rows["latest"].to_list(), default=0),
+        max(rows["latest_citing"].to_list(), default=0),
         bool(rows["citing_papers"].sum()),
     )  # fmt: skip
-
-
-def _most(numbers: pl.Series) -> int:
-    return max(numbers.to_list(), default=0)
-
-
-def _fitted(collection: Collection, indexed: IndexedShards, anew: bool) -> IndexedShards:
-    """Add fitted ranking weights: the old ones, unless they are stale."""
-    known = None
-    with contextlib.suppress(CollectionError):
-        known = None if anew else parse_weights(read_indexed(collection).fit)
-    now = FitInput(indexed.documents, indexed.analyser, find_model(indexed.static))
-    if known is None or is_stale(known, now):
-        known = fit_weights(collection, now)
-    return replace(indexed, fit=asdict(known))
-
-
-def _report(rows: pl.DataFrame, analyser: str, citing: Sequence[Path]) -> IndexReport:
-    added: dict[str, Any] = {name: int(rows[name].sum()) for name in _ADDED}
-    # A shard counts contexts that cite documents of other shards as contexts of other works; an
-    # unchanged shard counts none.
-    looked = bool(citing) and not rows["unchanged"].sum()
-    others = (rows.height - 1) * sum(read_contexts(path).height for path in citing) if looked else 0
-    added["contexts_elsewhere"] = added["contexts_elsewhere"] - others if looked else 0
-    return IndexReport(**added, unchanged=bool(rows["unchanged"].min()), analyser=analyser)

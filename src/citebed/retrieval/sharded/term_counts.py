@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -66,8 +66,17 @@ class CountTerms:
                 times = dict(zip(self.fields.weights, by_field, strict=True))
             if df:
                 rows.append(_row("", term, times, df=df, told=int(kept is not None)))
-        for paper in self.papers:
-            rows += _less(index, view, self.fields, paper)
+        for paper in self.papers:  # the changes without its citing text
+            rest = view_of(index, self.fields, paper)
+            share = None if rest.is_whole else index.share(paper)
+            if share is None:
+                continue
+            tokens = {"citing": rest.tokens["citing"] - view.tokens["citing"]}
+            rows.append(_row(paper, "", tokens, filled=rest.stats.filled - view.stats.filled))
+            for number in np.unique(index.terms_at(share.postings.astype(np.int64))).tolist():
+                (df, times), (less, fewer) = view.counts_of(number), rest.counts_of(number)
+                changed = {"citing": fewer["citing"] - times["citing"]}
+                rows.append(_row(paper, index.terms[number], changed, df=less - df))
         return pl.DataFrame(rows, schema=COUNTS, orient="row")
 
 
@@ -79,20 +88,6 @@ def view_of(index: Index, fields: Fields, paper: str | None = None) -> View:
 
 def _row(paper: str, term: str, by_field: Mapping[str, int], **numbers: int) -> dict[str, Any]:
     return {"paper": paper, "term": term, **dict.fromkeys(NUMBERS, 0), **numbers, **by_field}
-
-
-def _less(index: Index, view: View, fields: Fields, paper: str) -> Iterator[dict[str, Any]]:
-    """Yield the changes without the citing text of a paper."""
-    rest = view_of(index, fields, paper)
-    share = None if rest.is_whole else index.share(paper)
-    if share is None:
-        return
-    tokens = {"citing": rest.tokens["citing"] - view.tokens["citing"]}
-    yield _row(paper, "", tokens, filled=rest.stats.filled - view.stats.filled)
-    for number in np.unique(index.terms_at(share.postings.astype(np.int64))).tolist():
-        (df, times), (less, fewer) = view.counts_of(number), rest.counts_of(number)
-        changed = {"citing": fewer["citing"] - times["citing"]}
-        yield _row(paper, index.terms[number], changed, df=less - df)
 
 
 class Less(NamedTuple):
@@ -145,27 +140,16 @@ class WholeCounts:
 
     def frequencies(self, paper: str | None = None) -> tuple[NDArray[np.int64], Any]:
         """Return df and cf of all terms, without the citing text of ``paper`` if given."""
-        df, cf = self._counts
+        df = self.table["df"].to_numpy()
+        cf = {name: self.table[name].to_numpy() for name in self.fields.weights}
         less = self.papers.get(paper or "")
         if less is not None:
-            at, changes = _found(less.terms, self.numbers)
-            df, cf = changed(df, at, changes["df"]), dict(cf)
-            cf["citing"] = changed(cf["citing"], at, changes["citing"])
+            at = np.array([self.numbers.get(term, -1) for term in less.terms["term"]], np.int64)
+            there = at >= 0
+            df = changed(df, at[there], less.terms["df"].to_numpy()[there])
+            citing = less.terms["citing"].to_numpy()[there]
+            cf["citing"] = changed(cf["citing"], at[there], citing)
         return df, weighed(self.fields.weights, cf)
-
-    @cached_property
-    def _counts(self) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
-        cf = {name: self.table[name].to_numpy() for name in self.fields.weights}
-        return self.table["df"].to_numpy(), cf
-
-
-def _found(
-    terms: pl.DataFrame, numbers: Mapping[str, int]
-) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
-    """Return the numbers of known terms, and the changes of these terms."""
-    at = np.array([numbers.get(term, -1) for term in terms["term"]], np.int64)
-    there = at >= 0
-    return at[there], {name: terms[name].to_numpy()[there] for name in ("df", "citing")}
 
 
 def changed(
@@ -245,7 +229,6 @@ class Wholes:
         return Whole(whole.documents, filled, tokens, df, {**whole.cf, "citing": citing})
 
 
-Frequencies = NDArray[np.int64]
 _FEW = "whole-*.npy"
 
 
@@ -310,11 +293,23 @@ class KeptTerms:
     indexed: IndexedShards
     fields: Fields
 
-    def __call__(self, shard: Shard) -> Frequencies:
-        """Return df of the shard's terms in the whole collection, then occurrences by field."""
+    def __call__(self, shard: Shard) -> NDArray[np.int64]:
+        """Return df of the shard's terms in the whole collection, then the occurrences by field:
+        one row each."""
         name = shard.index.folder.parent.name
         path = path_of(self.folder, name, self.indexed, self.fields)
-        return kept_frequencies(path, shard.index, self.fields)
+        shape = (1 + len(self.fields.weights), len(shard.index.terms))
+        try:
+            found: NDArray[np.int64] = np.load(path, mmap_mode="r", allow_pickle=False)
+            good = found.shape == shape and found.dtype == np.int64 and found.min(initial=0) >= 0
+        except (OSError, ValueError, EOFError):
+            good = False
+        if not good or path.is_symlink():
+            raise CollectionError(
+                f"'{printable(path)}', the frequencies of all terms for the shard {name}, is "
+                "damaged. Remove it; citebed writes it again when needed."
+            )
+        return found
 
 
 def path_of(folder: Path, shard: str, indexed: IndexedShards, fields: Fields) -> Path:
@@ -332,20 +327,3 @@ def are_kept(folder: Path, indexed: IndexedShards, fields: Fields) -> bool:
     """Return True if the frequencies of all terms are stored for all shards."""
     names = (entry.name for entry in indexed.shards)
     return all(path_of(folder, name, indexed, fields).is_file() for name in names)
-
-
-def kept_frequencies(path: Path, index: Index, fields: Fields) -> Frequencies:
-    """Return df of an index's terms in the whole collection, then the occurrences by field: one row
-    each."""
-    shape = (1 + len(fields.weights), len(index.terms))
-    try:
-        found: Frequencies = np.load(path, mmap_mode="r", allow_pickle=False)
-        good = found.shape == shape and found.dtype == np.int64 and found.min(initial=0) >= 0
-    except (OSError, ValueError, EOFError):
-        good = False
-    if not good or path.is_symlink():
-        raise CollectionError(
-            f"'{printable(path)}', the frequencies of all terms for the shard "
-            f"{path.parents[1].name}, is damaged. Remove it; citebed writes it again when needed."
-        )
-    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -12,7 +12,6 @@ import polars as pl
 
 from citebed.retrieval.execution.runner import Runner, RunOptions, is_worth_preparing
 from citebed.retrieval.feedback.base import TermWeights
-from citebed.retrieval.index.index import Index
 from citebed.retrieval.models.base import Floats
 from citebed.retrieval.pipeline import Pipeline
 from citebed.retrieval.query import Docs, Query
@@ -20,7 +19,6 @@ from citebed.retrieval.search.searcher import Searcher
 from citebed.retrieval.sharded.sharded_index import IndexedShards, Shard, opened_shard
 from citebed.retrieval.sharded.term_counts import (
     CountAll,
-    Frequencies,
     KeepAll,
     KeptTerms,
     WholeCounts,
@@ -51,21 +49,20 @@ class SeenWhole:
 
     def runner(self, shard: Shard, queries: int) -> tuple[Runner, Wholes]:
         """Return a runner of the shard, prepared if that pays for this many queries."""
-        wholes = Wholes(self.counts, shard.index, self._all_of(shard))
+        everything = None
+        if self.everything is not None:
+            kept = KeptTerms(self.everything, self.indexed, self.counts.fields)
+            everything = kept(shard)
+        wholes = Wholes(self.counts, shard.index, everything)
         searcher = Searcher(shard.index, self.pipeline.model, self.counts.fields, wholes)
         runner = Runner(
             shard.collection, shard.index, self.pipeline, self.options, searcher=searcher
         )
         # Decide as for all documents: the work of a query, apart from its postings, is the same in
         # each shard.
-        if self.everything is not None and is_worth_preparing(queries, self.indexed.postings):
+        if everything is not None and is_worth_preparing(queries, self.indexed.postings):
             runner.searcher.prepare()
         return runner, wholes
-
-    def _all_of(self, shard: Shard) -> Frequencies | None:
-        if self.everything is None:
-            return None
-        return KeptTerms(self.everything, self.indexed, self.counts.fields)(shard)
 
 
 class ShardQuery(NamedTuple):
@@ -105,22 +102,18 @@ class SearchShard:
     def asked_of(self, shard: Shard) -> tuple[Runner, list[Query]]:
         """Return a runner of the shard, and the queries with the term numbers of the shard."""
         runner, wholes = self.seen.runner(shard, len(self.queries))
-        return runner, [self._query(each, wholes, runner) for each in self.queries]
-
-    def _query(self, asked: ShardQuery, wholes: Wholes, runner: Runner) -> Query:
-        """Return a query with the terms that this shard contains."""
-        numbers = wholes.number_of_term[asked.terms]
-        here = numbers >= 0
-        ids = numbers[here]
-        df, cf = runner.searcher.without(asked.hidden).frequencies(ids)
-        terms = TermWeights(ids, asked.weights[here], df, cf, final=True, extra=asked.extra)
-        excluded = _numbers(runner.index, asked.exclude)
-        return Query("", terms, excluded=excluded, before=asked.before, hidden_paper=asked.hidden)
-
-
-def _numbers(index: Index, names: Iterable[str]) -> Docs:
-    found = (index.ids.find(name) for name in names)
-    return np.array([number for number in found if number >= 0], np.int64)
+        found = []
+        for asked in self.queries:
+            numbers = wholes.number_of_term[asked.terms]
+            here = numbers >= 0
+            ids = numbers[here]
+            df, cf = runner.searcher.without(asked.hidden).frequencies(ids)
+            terms = TermWeights(ids, asked.weights[here], df, cf, final=True, extra=asked.extra)
+            excluded = runner.index.ids.find_all(asked.exclude)
+            found.append(
+                Query("", terms, excluded=excluded, before=asked.before, hidden_paper=asked.hidden)
+            )
+        return runner, found
 
 
 class WantedDocuments(NamedTuple):
@@ -141,30 +134,31 @@ class DocumentTerms:
     def __call__(self, shard: Shard) -> pl.DataFrame:
         """Return the terms of the documents."""
         runner, _ = self.seen.runner(shard, len(self.wanted))
-        parts = (part for each in self.wanted for part in self._terms(each, runner))
-        return pl.concat([pl.DataFrame(schema=DOCUMENT_TERMS), *parts])
-
-    def _terms(self, wanted: WantedDocuments, runner: Runner) -> Iterator[pl.DataFrame]:
-        index, view = runner.index, runner.searcher.without(wanted.hidden)
-        for place, name in enumerate(wanted.names):
-            number = index.ids.find(name)
-            if number < 0:
-                continue
-            (ids, tf), length = view.documents(np.array([number]))[0], view.stats.lengths[number]
-            df, cf = view.frequencies(ids)
-            own = {"length": [float(length)], "x": [float(view.per_document[number])]}
-            terms = {"tf": tf, "df": df, "cf": cf, "term": [index.terms[i] for i in ids.tolist()]}
-            for columns in (own | {"term": [""]}, terms):
-                table = pl.DataFrame(columns).with_columns(of=wanted.of, place=place)
-                yield _filled(table)
-
-
-def _filled(table: pl.DataFrame) -> pl.DataFrame:
-    """Return a table of documents' terms with all its columns."""
-    return table.select(
-        (pl.col(name) if name in table.columns else pl.lit(None)).cast(kind).alias(name)
-        for name, kind in DOCUMENT_TERMS.items()
-    )
+        index, parts = runner.index, [pl.DataFrame(schema=DOCUMENT_TERMS)]
+        for wanted in self.wanted:
+            view = runner.searcher.without(wanted.hidden)
+            for place, name in enumerate(wanted.names):
+                number = index.ids.find(name)
+                if number < 0:
+                    continue
+                ((ids, tf),) = view.documents(np.array([number]))
+                df, cf = view.frequencies(ids)
+                length, x = float(view.stats.lengths[number]), float(view.per_document[number])
+                names = [index.terms[each] for each in ids.tolist()]
+                for columns in (
+                    {"term": [""], "length": [length], "x": [x]},
+                    {"term": names, "tf": tf, "df": df, "cf": cf},
+                ):
+                    table = pl.DataFrame(columns).with_columns(of=wanted.of, place=place)
+                    parts.append(
+                        table.select(
+                            (pl.col(each) if each in table.columns else pl.lit(None))
+                            .cast(kind)
+                            .alias(each)
+                            for each, kind in DOCUMENT_TERMS.items()
+                        )
+                    )
+        return pl.concat(parts)
 
 
 @dataclass(frozen=True)
