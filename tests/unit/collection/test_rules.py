@@ -34,17 +34,11 @@ def reasons_for(rules: Rules, *records: Mapping[str, object]) -> list[str | None
 @pytest.mark.parametrize(
     "title",
     [
-        "Foreword",
-        "Preface",
-        "Table of Contents",
-        "Session 3A: Ranking",
-        "Author Index",
-        "Front Matter",
-        "Program Committee",
-        "Message from the Chairs",
+        "Foreword", "Preface", "Table of Contents", "Session 3A: Ranking", "Author Index",
+        "Front Matter", "Program Committee", "Message from the Chairs",
         "Proceedings of the 3rd Workshop on Things",
     ],
-)
+)  # fmt: skip
 def test_front_matter_is_dropped_unless_it_has_an_abstract(title: str) -> None:
     rules = Rules(front_matter="drop")
     with_text = {"title": title, "abstract": "But this is a paper."}
@@ -69,15 +63,12 @@ def test_papers_that_only_sound_like_it_stay(title: str) -> None:
 @pytest.mark.parametrize(
     ("title", "dropped"),
     [
-        ("Book Review: Retrieval for All", True),
-        ("Book Reviews", True),
-        ("Letter to the Editor", True),
-        ("Letters", True),
-        ("Review of Retrieval by A. Nobody", True),
-        ("Reviewing Reviews of Books", False),
+        ("Book Review: Retrieval for All", True), ("Book Reviews", True),
+        ("Letter to the Editor", True), ("Letters", True),
+        ("Review of Retrieval by A. Nobody", True), ("Reviewing Reviews of Books", False),
         ("Letter Frequencies in English", False),
     ],
-)
+)  # fmt: skip
 def test_letters_and_reviews(title: str, dropped: bool) -> None:
     expected = ["letter or review"] if dropped else [None]
     assert reasons_for(Rules(reviews="drop"), {"title": title}) == expected
@@ -96,13 +87,10 @@ def test_other_languages_are_set_aside_with_their_name() -> None:
 @pytest.mark.parametrize(
     ("stated", "title", "expected"),
     [
-        ("en-GB", "", "en"),
-        (None, "信息检索系统", "zh"),
-        (None, "情報検索のシステム", "ja"),
-        (None, "Поиск информации", "ru"),
-        (None, "BM25", None),
+        ("en-GB", "", "en"), (None, "信息检索系统", "zh"), (None, "情報検索のシステム", "ja"),
+        (None, "Поиск информации", "ru"), (None, "BM25", None),
     ],
-)
+)  # fmt: skip
 def test_language_of(stated: str | None, title: str, expected: str | None) -> None:
     assert language_of(stated, title, None) == expected
 

@@ -233,6 +233,18 @@ def test_records_of_one_line_keep_their_order(tmp_path: Path) -> None:
     assert read_table(collection, "documents", DOCUMENTS)["doc_id"].to_list() == before
 
 
+@pytest.fixture(scope="module")
+def with_keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A collection of the library (``c``), another file (``n.bib``), and both (``whole``)."""
+    folder = tmp_path_factory.mktemp("keys")
+    (folder / "m.bib").write_text(LIBRARY)
+    (folder / "n.bib").write_text(entry("n", "Paper number 7 of a library", doi="10.1234/7"))
+    import_sources(folder / "c", [folder / "m.bib"])
+    shutil.copytree(folder / "c", folder / "whole")
+    import_sources(folder / "whole", [folder / "n.bib"])
+    return folder
+
+
 def _cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-20])
 
@@ -262,30 +274,23 @@ def _changed(**columns: pl.Expr) -> Callable[[Path], None]:
     ],
 )
 def test_keys_that_are_damaged_or_of_other_tables_are_made_anew(
-    damage: Callable[[Path], None], tmp_path: Path
+    damage: Callable[[Path], None], with_keys: Path, tmp_path: Path
 ) -> None:
-    first, more = tmp_path / "m.bib", tmp_path / "n.bib"
-    first.write_text(LIBRARY)
-    more.write_text(entry("n", "Paper number 7 of a library", doi="10.1234/7"))
-    collection = tmp_path / "c"
-    import_sources(collection, [first])
-    shutil.copytree(collection, tmp_path / "whole")
+    collection = shutil.copytree(with_keys / "c", tmp_path / "c")
     damage(collection / "import" / "keys.parquet")
-    for folder in (collection, tmp_path / "whole"):
-        import_sources(folder, [more])
-    assert_equal(collection, tmp_path / "whole")
+    import_sources(collection, [with_keys / "n.bib"])
+    assert_equal(collection, with_keys / "whole")
     assert known_records.read_known_records(collection, Rules()) is not None
 
 
-def test_documents_that_another_program_wrote_are_read_anew(tmp_path: Path) -> None:
-    first, more = tmp_path / "m.bib", tmp_path / "n.bib"
-    first.write_text(LIBRARY)
-    more.write_text(entry("n", "Paper number 7 of a library", doi="10.1234/7"))
-    import_sources(tmp_path / "c", [first])
+def test_documents_that_another_program_wrote_are_read_anew(
+    with_keys: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(with_keys / "c", tmp_path / "c")
     path = tmp_path / "c" / "documents.parquet"
     pl.read_parquet(path).with_columns(title=pl.lit("One title")).write_parquet(path)
     assert known_records.read_known_records(tmp_path / "c", Rules()) is None
-    import_sources(tmp_path / "c", [more])
+    import_sources(tmp_path / "c", [with_keys / "n.bib"])
     titles = read_table(tmp_path / "c", "documents", DOCUMENTS)["title"]
     assert "One title" in titles.to_list()
 

@@ -70,12 +70,8 @@ def collect(tmp_path: Path, options: ImportOptions = OPTIONS, **files: str) -> C
 def small(tmp_path_factory: pytest.TempPathFactory) -> CollectionStatistics:
     folder = tmp_path_factory.mktemp("small")
     files: dict[str, Any] = {
-        "x_bib": BIB,
-        "y_bib": AGAIN,
-        "one_xml": PAPER,
-        "two_xml": SHORT,
-        "z_dat": "\0\1",
-    }
+        "x_bib": BIB, "y_bib": AGAIN, "one_xml": PAPER, "two_xml": SHORT, "z_dat": "\0\1",
+    }  # fmt: skip
     return collect_statistics(collect(folder, **files))
 
 
@@ -84,14 +80,9 @@ def test_documents_are_counted_by_what_they_have(small: CollectionStatistics) ->
     assert small.name == "small"
     assert documents.count == 4
     assert dict(documents.having) == {
-        "abstract": 2,
-        "keywords": 1,
-        "DOI": 2,
-        "full text": 0,
-        "year": 3,
-        "venue": 3,
+        "abstract": 2, "keywords": 1, "DOI": 2, "full text": 0, "year": 3, "venue": 3,
         "language": 1,
-    }
+    }  # fmt: skip
     assert documents.words == 4.5
     assert documents.types == (("inproceedings", 2), ("article", 1), ("misc", 1))
     assert [count for _, count in documents.languages] == [1]

@@ -104,13 +104,10 @@ _SIGNS = (
     *('<w:fldChar w:fldCharType="end"/>', "<w:instrText>ADDIN CSL_CITATION {", "</w:instrText>"),
     *('"citationItems":[{"itemData":{"title":"x"}}]}', "<w:sdt>", '<w:tag w:val="MENDELEY_"/>'),
     *(
-        "</w:sdt>",
-        '<w:pStyle w:val="a"/>',
-        "<w:del>",
-        "</w:del>",
+        "</w:sdt>", '<w:pStyle w:val="a"/>', "<w:del>", "</w:del>",
         '<w:footnoteReference w:id="1"/>',
     ),
-)
+)  # fmt: skip
 
 
 @given(st.sampled_from(_WORD_PARTS), st.binary(max_size=80) | st.text(max_size=40).map(str.encode))

@@ -83,31 +83,22 @@ go on [@smith2019some]. Some words^[An aside.] end.
 
 def test_sentences_of_markdown() -> None:
     assert found(parse_draft(MARKDOWN, "markdown")) == [
-        ("We recommend papers.", "", 4, 3),
-        ("We do so quickly.", "", 4, 24),
-        ("Some words of a link.", "", 9, 1),
-        ("Others go on.", "", 9, 59),
-        ("Some words end.", "", 10, 25),
-        ("An aside.", "", 10, 37),
-        ("A quoted line goes on.", "", 12, 3),
-        ("It ends.", "", 13, 12),
-        ("An item of words.", "", 15, 3),
-        ("And more of it.", "", 15, 21),
+        ("We recommend papers.", "", 4, 3), ("We do so quickly.", "", 4, 24),
+        ("Some words of a link.", "", 9, 1), ("Others go on.", "", 9, 59),
+        ("Some words end.", "", 10, 25), ("An aside.", "", 10, 37),
+        ("A quoted line goes on.", "", 12, 3), ("It ends.", "", 13, 12),
+        ("An item of words.", "", 15, 3), ("And more of it.", "", 15, 21),
         ("After a comment.", "", 18, 22),
-    ]
+    ]  # fmt: skip
 
 
 def test_sentences_of_plain_text() -> None:
     text = "First words. Second\r\nwords [1]. Third (Smith et al., 2019) words.\r\n\r\n"
     text += "  Fourth one. (Fifth words.) “Sixth words.”\r\n"
     assert found(draft_from_bytes(text.encode(), "draft")) == [
-        ("First words.", "", 1, 1),
-        ("Second words.", "", 1, 14),
-        ("Third words.", "", 2, 12),
-        ("Fourth one.", "", 4, 3),
-        ("(Fifth words.)", "", 4, 15),
-        ("“Sixth words.”", "", 4, 30),
-    ]
+        ("First words.", "", 1, 1), ("Second words.", "", 1, 14), ("Third words.", "", 2, 12),
+        ("Fourth one.", "", 4, 3), ("(Fifth words.)", "", 4, 15), ("“Sixth words.”", "", 4, 30),
+    ]  # fmt: skip
 
 
 def test_a_new_page_begins_within_a_line() -> None:

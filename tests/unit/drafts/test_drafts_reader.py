@@ -15,15 +15,11 @@ TEXT = "Über naïve Wörter."
 @pytest.mark.parametrize(
     ("data", "notes"),
     [
-        (TEXT.encode(), 0),
-        (TEXT.encode("utf-8-sig"), 0),
-        (TEXT.encode("utf-16"), 0),
-        (b"\xfe\xff" + TEXT.encode("utf-16-be"), 0),
-        (TEXT.encode("utf-16-le"), 0),
-        (TEXT.encode("utf-16-be"), 0),
-        (TEXT.encode("latin-1"), 1),
+        (TEXT.encode(), 0), (TEXT.encode("utf-8-sig"), 0), (TEXT.encode("utf-16"), 0),
+        (b"\xfe\xff" + TEXT.encode("utf-16-be"), 0), (TEXT.encode("utf-16-le"), 0),
+        (TEXT.encode("utf-16-be"), 0), (TEXT.encode("latin-1"), 1),
     ],
-)
+)  # fmt: skip
 def test_encodings(data: bytes, notes: int) -> None:
     draft = draft_from_bytes(data, "draft")
     assert [passage.text for passage in draft.passages] == [TEXT]

@@ -73,13 +73,9 @@ def test_passages_are_the_prose_and_nothing_else(paper: Draft) -> None:
 
 def test_passages_know_their_place(paper: Draft) -> None:
     assert [(passage.number, passage.line, passage.section) for passage in paper.passages] == [
-        (1, 11, "Abstract"),
-        (2, 16, "Introduction"),
-        (3, 17, "Introduction"),
-        (4, 28, "Introduction"),
-        (5, 31, "Introduction"),
-        (6, 32, "Introduction"),
-    ]
+        (1, 11, "Abstract"), (2, 16, "Introduction"), (3, 17, "Introduction"),
+        (4, 28, "Introduction"), (5, 31, "Introduction"), (6, 32, "Introduction"),
+    ]  # fmt: skip
 
 
 def test_each_sentence_knows_what_it_cites(paper: Draft) -> None:
@@ -244,12 +240,9 @@ def test_included_files_are_read_in_place(tmp_path: Path) -> None:
     (tmp_path / "parts" / "three.tex").write_text("\\input{paper} Three.\n\n")
     draft = read_draft(main)
     assert [(p.text, p.source, p.line) for p in draft.passages] == [
-        ("One.", "", 1),
-        ("Two.", "parts/two.tex", 4),
-        ("Three.", "parts/three.tex", 1),
-        ("Four.", "", 3),
-        ("Five.", "", 5),
-    ]
+        ("One.", "", 1), ("Two.", "parts/two.tex", 4), ("Three.", "parts/three.tex", 1),
+        ("Four.", "", 3), ("Five.", "", 5),
+    ]  # fmt: skip
     assert draft.cited.keys == ("k",)
     assert draft.notes == (
         "\\input{paper}: not read again, because it includes itself",

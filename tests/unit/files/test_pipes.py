@@ -118,13 +118,8 @@ def test_the_verbs_read_pipes(
     given = [str(pipe("a.qrels", QRELS)), str(pipe("a.run", RUN)), "-m", "RR"]
     assert main(["evaluate", *given, "--format", "trec_eval"]) == 0
     assert capsys.readouterr().out.split() == [
-        "runid",
-        "all",
-        "mine",
-        "recip_rank",
-        "all",
-        "0.5000",
-    ]
+        "runid", "all", "mine", "recip_rank", "all", "0.5000",
+    ]  # fmt: skip
     given = [str(pipe("b.qrels", QRELS)), str(pipe("b.run", RUN)), str(tmp_path / "plain.run")]
     assert main(["compare", *given, "-m", "RR", "--json"]) == 0
     sets = [str(pipe("c.qrels", QRELS)), str(pipe("d.qrels", QRELS))]

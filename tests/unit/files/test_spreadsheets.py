@@ -16,25 +16,10 @@ CELL = st.text(max_size=8) | st.from_regex(r"[=+\-@;| \t\r\n0-9.eE＝﹢\"]{0,6}
 @pytest.mark.parametrize(
     "text",
     [
-        "=cmd|' /C calc'!A0",
-        "+1-555",
-        "-x",
-        "@SUM(A1)",
-        "\tx",
-        "\rx",
-        "-",
-        "--1",
-        "-1\n",
-        "＝1+1",
-        "＋x",
-        "－x",
-        "＠x",
-        "﹦x",
-        " =1+1",
-        '"=1"',
-        "\xa0@x",
+        "=cmd|' /C calc'!A0", "+1-555", "-x", "@SUM(A1)", "\tx", "\rx", "-", "--1", "-1\n",
+        "＝1+1", "＋x", "－x", "＠x", "﹦x", " =1+1", '"=1"', "\xa0@x",
     ],
-)
+)  # fmt: skip
 def test_what_a_spreadsheet_would_run(text: str) -> None:
     assert escape_formulas(text) == f"'{text}"
 
@@ -42,18 +27,11 @@ def test_what_a_spreadsheet_would_run(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "safe"),
     [
-        ("a;=1+1", "a;'=1+1"),
-        (";=1", ";'=1"),
-        ("a; =1", "a;' =1"),
-        ('a;"=1"', 'a;\'"=1"'),
-        ("a;＝1", "a;'＝1"),
-        ("a|@x", "a|'@x"),
-        ("a\n=1", "a\n'=1"),
-        ("a\r\n+x", "a\r\n'+x"),
-        ("\t=1", "'\t'=1"),
-        ("=1;=2", "'=1;'=2"),
+        ("a;=1+1", "a;'=1+1"), (";=1", ";'=1"), ("a; =1", "a;' =1"), ('a;"=1"', 'a;\'"=1"'),
+        ("a;＝1", "a;'＝1"), ("a|@x", "a|'@x"), ("a\n=1", "a\n'=1"), ("a\r\n+x", "a\r\n'+x"),
+        ("\t=1", "'\t'=1"), ("=1;=2", "'=1;'=2"),
     ],
-)
+)  # fmt: skip
 def test_what_it_would_run_where_cells_are_parted_otherwise(text: str, safe: str) -> None:
     assert escape_formulas(text) == safe
 

@@ -7,10 +7,18 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citebed.papers.lines import Line, build_lines, find_gutters, order_lines, restore_ligatures
-from citebed.papers.pages import Font, Page, Word, remove_line_numbers
-from citebed.papers.paragraphs import split_body, split_reference_list
-from citebed.papers.placed_text import place_texts
+from citebed.papers.pages import (
+    Font,
+    Line,
+    Page,
+    Word,
+    build_lines,
+    find_gutters,
+    order_lines,
+    remove_line_numbers,
+    restore_ligatures,
+)
+from citebed.papers.paragraphs import place_texts, split_body, split_reference_list
 from citebed.papers.structure import Kind, Style, classify_lines, find_running_lines, measure_style
 
 SERIF, BOLD = Font("Serif", bold=False, italic=False), Font("Serif-Bold", bold=True, italic=False)

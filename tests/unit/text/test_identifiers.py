@@ -131,15 +131,10 @@ def test_a_megabyte_of_resolvers_is_no_doi() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("https://a.b/c", True),
-        (" HTTP://a", True),
-        ("ftp://a/b", True),
-        ("www.a.b", True),
-        ("a.b/c", False),
-        ("https:// a", False),
-        ("", False),
+        ("https://a.b/c", True), (" HTTP://a", True), ("ftp://a/b", True), ("www.a.b", True),
+        ("a.b/c", False), ("https:// a", False), ("", False),
     ],
-)
+)  # fmt: skip
 def test_url(text: str, expected: bool) -> None:
     assert looks_like_url(text) is expected
 

@@ -156,17 +156,12 @@ _UNITS = [
     *("\\href{a}", "\\mathbb{", "\\'{", "\\c ", "\\c{ ", "\\a ", "\\a*", "^{", "_{a", "^{{a}"),
     *("^{^{a}", "<sup>", "<sup> 1", "<a ", "</", "<b:", "&lt;", "&lt;a ", "&lt;b:", "&lt;a&"),
     *(
-        "\\ifmmode",
-        "\\ifmmode\\else",
-        "\\ifmmode a\\else b",
-        "\\accent1",
-        "\\sp{",
-        "\\u\\",
+        "\\ifmmode", "\\ifmmode\\else", "\\ifmmode a\\else b", "\\accent1", "\\sp{", "\\u\\",
         "\\ddot{",
     ),
     *("\\printfirst{a}{", "\\bibinfo{", "\\rule{"),
     *("&lt;sup&gt;", "&#1", "&#x", "&a"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("unit", _UNITS)

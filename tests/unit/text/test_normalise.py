@@ -29,21 +29,14 @@ from citebed.text.normalise import (
 @pytest.mark.parametrize(
     ("text", "clean"),
     [
-        ("", ""),
-        ("  a \t\r\n b ", "a b"),
-        ("a\u00a0b\u2003c\u2028d\u3000e", "a b c d e"),
-        ("e\u0301", "é"),
-        ("A\u030angstro\u0308m", "Ångström"),
-        ("oﬃce ﬂow ﬁne", "office flow fine"),
-        ("co\u00adoperate\u200b", "cooperate"),
-        ("\ufeffstart\0", "start"),
-        ("a\x1cb\x85c", "a b c"),
-        ("e\u200b\u0301", "é"),
-        ("نامه\u200cای", "نامه\u200cای"),
-        ("lone \ud800 surrogate", "lone surrogate"),
+        ("", ""), ("  a \t\r\n b ", "a b"), ("a\u00a0b\u2003c\u2028d\u3000e", "a b c d e"),
+        ("e\u0301", "é"), ("A\u030angstro\u0308m", "Ångström"),
+        ("oﬃce ﬂow ﬁne", "office flow fine"), ("co\u00adoperate\u200b", "cooperate"),
+        ("\ufeffstart\0", "start"), ("a\x1cb\x85c", "a b c"), ("e\u200b\u0301", "é"),
+        ("نامه\u200cای", "نامه\u200cای"), ("lone \ud800 surrogate", "lone surrogate"),
         ("x²", "x²"),
     ],
-)
+)  # fmt: skip
 def test_fold(text: str, clean: str) -> None:
     assert fold(text) == clean
 
@@ -114,18 +107,11 @@ def test_repeated_broken_html_takes_linear_time(unit: str) -> None:
 @pytest.mark.parametrize(
     ("text", "year"),
     [
-        (None, None),
-        ("", None),
-        (0, None),
-        (2010, 2010),
-        ("c1998", 1998),
-        ("in 1499 or 1500", 1500),
-        ("20101", None),
-        ("2100", None),
-        ("2099–2100", 2099),
+        (None, None), ("", None), (0, None), (2010, 2010), ("c1998", 1998),
+        ("in 1499 or 1500", 1500), ("20101", None), ("2100", None), ("2099–2100", 2099),
         ("{2010}", 2010),
     ],
-)
+)  # fmt: skip
 def test_year(text: str | int | None, year: int | None) -> None:
     assert year_in(text) == year
 
@@ -133,24 +119,11 @@ def test_year(text: str | int | None, year: int | None) -> None:
 @pytest.mark.parametrize(
     ("text", "month"),
     [
-        (None, None),
-        ("", None),
-        (8, 8),
-        ("8", 8),
-        ("08", 8),
-        ("12", 12),
-        ("13", None),
-        ("0", None),
-        ("0010000", None),
-        ("9" * 5000, None),
-        ("aug", 8),
-        ("AUGUST 12", 8),
-        ("12~sept", 9),
-        ("July/August", 7),
-        ("Maytime", None),
-        ("²", None),
+        (None, None), ("", None), (8, 8), ("8", 8), ("08", 8), ("12", 12), ("13", None),
+        ("0", None), ("0010000", None), ("9" * 5000, None), ("aug", 8), ("AUGUST 12", 8),
+        ("12~sept", 9), ("July/August", 7), ("Maytime", None), ("²", None),
     ],
-)
+)  # fmt: skip
 def test_month(text: str | int | None, month: int | None) -> None:
     assert month_in(text) == month
 
@@ -158,19 +131,12 @@ def test_month(text: str | int | None, month: int | None) -> None:
 @pytest.mark.parametrize(
     ("parts", "date"),
     [
-        ((2010, 8, 15), "2010-08-15"),
-        ((2010, 8, None), "2010-08"),
-        ((2010, None, 15), "2010"),
-        ((2010, 13, 1), "2010"),
-        ((2010, 8, 32), "2010-08"),
-        ((2010, 2, 29), "2010-02"),
-        ((2012, 2, 29), "2012-02-29"),
-        ((None, 8, 15), None),
-        ((0, 8, 15), None),
-        ((10000, None, None), None),
-        ((33, None, None), "0033"),
+        ((2010, 8, 15), "2010-08-15"), ((2010, 8, None), "2010-08"), ((2010, None, 15), "2010"),
+        ((2010, 13, 1), "2010"), ((2010, 8, 32), "2010-08"), ((2010, 2, 29), "2010-02"),
+        ((2012, 2, 29), "2012-02-29"), ((None, 8, 15), None), ((0, 8, 15), None),
+        ((10000, None, None), None), ((33, None, None), "0033"),
     ],
-)
+)  # fmt: skip
 def test_iso_date(parts: tuple[int | None, int | None, int | None], date: str | None) -> None:
     assert iso_date(*parts) == date
 
@@ -178,22 +144,13 @@ def test_iso_date(parts: tuple[int | None, int | None, int | None], date: str | 
 @pytest.mark.parametrize(
     ("text", "date"),
     [
-        (None, None),
-        ("2010", "2010"),
-        ("2010-08", "2010-08"),
-        ("2010-8-5", "2010-08-05"),
-        ("2010/08/15/", "2010-08-15"),
-        ("2010-08-15T12:00:00Z", "2010-08-15"),
-        ("2010-08/2010-09", "2010-08"),
-        ("2010/2011", "2010"),
-        ("2010-13", "2010"),
-        ("2010-02-31", "2010-02"),
-        ("August 2010", "2010-08"),
-        ("15 Aug. 2010", "2010-08"),
-        ("no date", None),
-        ("20101", None),
+        (None, None), ("2010", "2010"), ("2010-08", "2010-08"), ("2010-8-5", "2010-08-05"),
+        ("2010/08/15/", "2010-08-15"), ("2010-08-15T12:00:00Z", "2010-08-15"),
+        ("2010-08/2010-09", "2010-08"), ("2010/2011", "2010"), ("2010-13", "2010"),
+        ("2010-02-31", "2010-02"), ("August 2010", "2010-08"), ("15 Aug. 2010", "2010-08"),
+        ("no date", None), ("20101", None),
     ],
-)
+)  # fmt: skip
 def test_date(text: str | None, date: str | None) -> None:
     assert date_in(text) == date
 
@@ -218,29 +175,14 @@ def test_a_date_found_is_a_date(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "pages"),
     [
-        ("5-9", "5–9"),
-        ("5--9", "5–9"),
-        ("5 – 9", "5–9"),
-        ("5—9", "5–9"),
-        ("5\u20119", "5–9"),
-        ("e12-e15", "e12–e15"),
-        ("12:1-12:30", "12:1–12:30"),
-        ("1.5-1.9", "1.5–1.9"),
-        ("S1 -- S3", "S1–S3"),
-        ("xi-xiv", "xi–xiv"),
-        ("I–IV", "I–IV"),
-        ("1-2, 5--9", "1–2, 5–9"),
-        ("pp. 5-9", "pp. 5–9"),
-        ("17", "17"),
-        (" 17 ", "17"),
-        ("A-12", "A-12"),
-        ("2010-08-15", "2010-08-15"),
-        ("5 - 9 - 12", "5 - 9 - 12"),
-        ("5-", "5-"),
-        ("a well-known page", "a well-known page"),
-        ("", ""),
+        ("5-9", "5–9"), ("5--9", "5–9"), ("5 – 9", "5–9"), ("5—9", "5–9"), ("5\u20119", "5–9"),
+        ("e12-e15", "e12–e15"), ("12:1-12:30", "12:1–12:30"), ("1.5-1.9", "1.5–1.9"),
+        ("S1 -- S3", "S1–S3"), ("xi-xiv", "xi–xiv"), ("I–IV", "I–IV"), ("1-2, 5--9", "1–2, 5–9"),
+        ("pp. 5-9", "pp. 5–9"), ("17", "17"), (" 17 ", "17"), ("A-12", "A-12"),
+        ("2010-08-15", "2010-08-15"), ("5 - 9 - 12", "5 - 9 - 12"), ("5-", "5-"),
+        ("a well-known page", "a well-known page"), ("", ""),
     ],
-)
+)  # fmt: skip
 def test_pages(text: str, pages: str) -> None:
     assert page_range(text) == pages
 

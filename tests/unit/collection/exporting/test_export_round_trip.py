@@ -54,14 +54,14 @@ def test_documents_come_back(form: str, target: str, documents: list[Document]) 
         assert not any("reads back" in note for note in report.notes)
 
 
-def test_what_bibtex_cannot_say_is_told(tmp_path: Path) -> None:
+def test_fields_that_bibtex_cannot_hold_are_reported(tmp_path: Path) -> None:
     odd = Document("odd", type="journal-article", title="T", url="https://doi.org/10.5072/x")
     with_entry = Document("other", title="Field", bibtex="@misc{a, title = {Entry}}\n@misc{b}")
     first = collection_of([odd, with_entry], tmp_path)
     report = export(first, "bibtex", tmp_path / "out.bib")
     assert "type of 1 document reads back differently" in report.notes
     assert "doi of 1 document reads back differently" in report.notes
-    assert any("entry of 1 document did not fit" in note for note in report.notes)
+    assert any("entry of 1 document did not match" in note for note in report.notes)
     again = imported(tmp_path / "again", tmp_path / "out.bib")
     assert again.documents["title"].to_list() == ["T", "Field"]
 

@@ -240,14 +240,10 @@ def test_a_wrong_length_ends_in_an_error(site: Site, attempt: Try) -> None:
 @pytest.mark.parametrize(
     ("status", "message", "tries"),
     [
-        (404, "not found there", 1),
-        (403, "access is refused", 1),
-        (418, "HTTP 418", 1),
-        (204, "HTTP status 204", 1),
-        (416, "HTTP 416", 1),
-        (503, "HTTP 503", 5),
+        (404, "not found there", 1), (403, "access is refused", 1), (418, "HTTP 418", 1),
+        (204, "HTTP status 204", 1), (416, "HTTP 416", 1), (503, "HTTP 503", 5),
     ],
-)
+)  # fmt: skip
 def test_refusals(site: Site, attempt: Try, status: int, message: str, tries: int) -> None:
     site.status = status
     with pytest.raises(CitebedError, match=message):

@@ -262,15 +262,12 @@ def test_names(raw: str, names: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("fields", "year", "date"),
     [
-        ("year = {1473}", 1473, "1473"),
-        ("year = {ca. 850}", 850, "0850"),
-        ("date = {0800-12-25}", 800, "0800-12-25"),
-        ("date = {1215-06/1216}", 1215, "1215-06"),
-        ("year = {77}", None, None),
-        ("date = {-0043}", -43, None),
+        ("year = {1473}", 1473, "1473"), ("year = {ca. 850}", 850, "0850"),
+        ("date = {0800-12-25}", 800, "0800-12-25"), ("date = {1215-06/1216}", 1215, "1215-06"),
+        ("year = {77}", None, None), ("date = {-0043}", -43, None),
         ("year = {1450 (2001)}", 2001, "2001"),
     ],
-)
+)  # fmt: skip
 def test_years_before_printing(fields: str, year: int | None, date: str | None) -> None:
     document = only(f"@book{{a, title = {{A}}, {fields}}}")
     assert (document.year, document.date) == (year, date)

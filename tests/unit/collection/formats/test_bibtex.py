@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.strategies import ANY_TEXT, DOCUMENT, WORD
 
 from citebed.collection.formats.base import NOT_UTF8, Chunk
-from citebed.collection.formats.bibtex import BIBTEX, parse, sniff
+from citebed.collection.formats.bibtex import parse, sniff
 from citebed.collection.formats.bibtex_writer import (
     insert_fields,
     parse_document,
@@ -133,14 +133,10 @@ def test_dates(fields: str, date: str | None) -> None:
 @pytest.mark.parametrize(
     ("field", "pages"),
     [
-        ("5--9", "5–9"),
-        ("5-9", "5–9"),
-        ("5 -- 9", "5–9"),
-        ("e12", "e12"),
-        (r"5\textendash 9", "5–9"),
-        ("", None),
+        ("5--9", "5–9"), ("5-9", "5–9"), ("5 -- 9", "5–9"), ("e12", "e12"),
+        (r"5\textendash 9", "5–9"), ("", None),
     ],
-)
+)  # fmt: skip
 def test_pages(field: str, pages: str | None) -> None:
     assert only(f"pages = {{{field}}}").pages == pages
 
@@ -253,12 +249,6 @@ def test_encodings_and_line_ends(encoding: str, newline: str) -> None:
     ]
 
 
-def test_windows_1252_is_read_and_noted() -> None:
-    problem, *rest = records(TWO.encode("cp1252"))
-    assert problem == Problem(1, NOT_UTF8, "mended")
-    assert rest == records(TWO)
-
-
 @pytest.mark.parametrize(
     ("head", "expected"),
     [
@@ -331,10 +321,6 @@ def test_written_documents_are_the_same_in_pieces(docs: list[Document], size: in
     data = "\n\n".join(map(write_entry, docs)).encode()
     head = data.index(b",") + 1  # a key may be long, and BibTeX is known by the comma behind it
     assert read_in_pieces(data, head, size) == records(data)
-
-
-def test_the_format_says_how_it_is_cut() -> None:
-    assert (BIBTEX.split is not None, BIBTEX.collect_context is not None) == (True, True)
 
 
 # --- Writing --------------------------------------------------------------------------------

@@ -177,14 +177,8 @@ def test_wrong_types_everywhere_leave_a_document(value: Any) -> None:
 def test_types() -> None:
     names = ("journal-article", "chapter", "book", "thesis", "report", "dataset", None)
     assert [to_bibtex_type(name) for name in names] == [
-        "article",
-        "incollection",
-        "book",
-        "phdthesis",
-        "techreport",
-        "misc",
-        "misc",
-    ]
+        "article", "incollection", "book", "phdthesis", "techreport", "misc", "misc",
+    ]  # fmt: skip
     assert (
         read([{"id": 1, "type": "thesis", "genre": "Master's thesis"}])[0].type == "mastersthesis"
     )

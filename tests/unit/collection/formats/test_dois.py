@@ -59,13 +59,6 @@ def test_nothing_to_read(data: bytes) -> None:
     assert {type(record) for record in parse(data)} == {Problem}
 
 
-def test_wrong_encoding() -> None:
-    problem, references = parse(b"[1]\t10.1145/1\tcaf\xe9\n")
-    assert isinstance(problem, Problem)
-    assert problem.kind == "mended"
-    assert references == ReferenceList((Reference("1", doi="10.1145/1", raw="10.1145/1"),))
-
-
 @pytest.mark.parametrize(
     ("target", "expected", "is_reported"),
     [

@@ -32,15 +32,9 @@ from citebed.collection.formats.jsonl import JSONL, LOCAL_CITATION_JSON
 from citebed.records import CitingPaper, Document, Judgement, Problem, Query
 
 FORMATS = (
-    CSL_JSON,
-    OPENALEX,
-    SEMANTIC_SCHOLAR,
-    BEIR_CORPUS,
-    BEIR_QUERIES,
-    BEIR_QRELS,
-    JSONL,
+    CSL_JSON, OPENALEX, SEMANTIC_SCHOLAR, BEIR_CORPUS, BEIR_QUERIES, BEIR_QRELS, JSONL,
     LOCAL_CITATION_JSON,
-)
+)  # fmt: skip
 DEEP = b"[" * 200_000 + b"]" * 200_000
 
 
@@ -246,12 +240,8 @@ def test_getters_read_what_can_be_read() -> None:
     )
     assert as_text("x\ud800y") == "xy"
     assert (as_int("12"), as_int(12.0), as_int("-3"), as_int(1.5), as_int("9" * 30)) == (
-        12,
-        12,
-        -3,
-        None,
-        None,
-    )
+        12, 12, -3, None, None,
+    )  # fmt: skip
     assert JsonObject(1, {"x": ["a", 1, None, "a"]}).texts("x") == ("a", "1")
     assert JsonObject(1, {"x": "a; b, c;a"}).keywords("x") == ("a", "b, c")
     assert JsonObject(1, {"x": "a, b", "y": ["c"]}).keywords("x", "y") == ("a", "b", "c")

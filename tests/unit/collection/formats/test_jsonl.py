@@ -74,13 +74,10 @@ def test_a_full_document_comes_back() -> None:
 @pytest.mark.parametrize(
     "doc",
     [
-        Document("10.1234/x"),
-        Document("a", year=2010),
-        Document("a", date="2010-01"),
-        Document("a", year=150, date="0150-02-03"),
-        Document("a", authors=("A B C", "D, E")),
+        Document("10.1234/x"), Document("a", year=2010), Document("a", date="2010-01"),
+        Document("a", year=150, date="0150-02-03"), Document("a", authors=("A B C", "D, E")),
     ],
-)
+)  # fmt: skip
 def test_what_a_document_does_not_have_stays_away(doc: Document) -> None:
     assert read(document_to_json(doc)) == [doc]
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.samples import SAMPLES
 
 from citebed.collection.formats import FORMATS, Chunk
@@ -245,23 +243,6 @@ def test_texts_with_ids() -> None:
         Problem(3, "expected an id, a tab and a text, found '2'"),
         Problem(4, "expected an id, a tab and a text, found 'no tab'"),
     ]
-
-
-@pytest.mark.parametrize("name", [name for name in NEW if FORMATS[name].split])
-@given(data=st.data())
-def test_pieces_read_like_the_whole(name: str, data: st.DataObject) -> None:
-    whole, form = SAMPLES[name], FORMATS[name]
-    assert form.split is not None
-    start, line, macros, found = 0, 1, dict[str, str](), list[Any]()
-    while start < len(whole):
-        end = start + form.split(whole[start : data.draw(st.integers(start + 1, len(whole)))])
-        end = end if end > start else len(whole)
-        piece = whole[start:end]
-        found += kept(read(name, piece, line, **macros))
-        if form.collect_context is not None:
-            form.collect_context(piece, macros)
-        line, start = line + piece.count(b"\n"), end
-    assert found == kept(read(name, whole))
 
 
 BROKEN = {

@@ -108,11 +108,6 @@ def test_queries() -> None:
     ]
 
 
-@pytest.mark.parametrize("end", ["\r\n", "\r", " \n"])
-def test_line_ends(end: str) -> None:
-    assert read(SMART, DOCUMENTS.replace("\n", end)) == read(SMART, DOCUMENTS)
-
-
 def test_a_query_without_text_is_skipped() -> None:
     assert read(SMART_QUERIES, ".I 3\n.W\n\n") == [Problem(1, "query 3 has no text (.W)")]
 
@@ -219,14 +214,6 @@ def test_authors(field: str, names: list[str]) -> None:
     assert document(".A", field).authors == tuple(names)
 
 
-def test_windows_encoding_is_read_and_noted() -> None:
-    items = read(SMART_QUERIES, ".I 1\n.W\nÄpfel\n".encode("cp1252"))
-    assert items == [
-        Problem(1, "bytes that are not UTF-8 were read as Windows-1252", "mended"),
-        Query("1", "Äpfel"),
-    ]
-
-
 def test_text_before_the_first_record_is_reported() -> None:
     items = read(SMART_QUERIES, "Hello\n.I 1\n.W\nwords\n")
     assert items == [
@@ -253,23 +240,6 @@ def test_cut_is_before_the_last_record() -> None:
     assert SMART.split(DOCUMENTS.encode()) == DOCUMENTS.index(".I 2")
     assert SMART.split(b".I 1\n.T\nx\n") == 0
     assert SMART.split(b"") == 0
-
-
-@given(st.integers(0, 3), st.data())
-def test_pieces_read_like_the_whole(times: int, data: st.DataObject) -> None:
-    whole = (DOCUMENTS * times).encode()
-    end = data.draw(st.integers(0, len(whole)))
-    assert SMART.split is not None
-    place = SMART.split(whole[:end])
-    rest = read(SMART, whole[place:], 1 + whole.count(b"\n", 0, place))
-    assert read(SMART, whole[:place]) + rest == read(SMART, whole)
-
-
-@given(st.binary())
-def test_any_bytes_are_survived(data: bytes) -> None:
-    for format in (SMART, SMART_QUERIES):
-        read(format, data)
-        format.sniff(data.decode("latin-1"))
 
 
 LINE = st.one_of(

@@ -195,14 +195,6 @@ def test_lines_that_do_not_fit() -> None:
 # --- All ------------------------------------------------------------------------------------
 
 
-def test_windows_encoding_is_read_and_noted() -> None:
-    note = Problem(1, "bytes that are not UTF-8 were read as Windows-1252", "mended")
-    assert read(TREC_QRELS, "1 0 ä 1\n".encode("cp1252")) == [note, Judgement("1", "ä", 1)]
-    topic, document = "<top><num>1<title>ä</top>", "<DOC><DOCNO>1</DOCNO>ä</DOC>"
-    assert read(TREC_TOPICS, topic.encode("cp1252")) == [note, Query("1", "ä", "ä")]
-    assert read(TREC_DOCUMENTS, document.encode("cp1252")) == [note, Document("1", abstract="ä")]
-
-
 @pytest.mark.parametrize(
     ("text", "format"),
     [
@@ -263,37 +255,12 @@ def test_cut(format: Format, text: str, place: int) -> None:
     assert format.split(text.encode()) == place
 
 
-def test_utf_16_is_understood() -> None:
-    assert len(read(TREC_QRELS, "1 0 d 1\n2 0 d 1\n".encode("utf-16"))) == 2
-
-
-@given(st.sampled_from([(TREC_TOPICS, TOPICS), (TREC_DOCUMENTS, DOCUMENTS)]), st.data())
-def test_pieces_read_like_the_whole(case: tuple[Format, str], data: st.DataObject) -> None:
-    format, text = case
-    whole = text.encode() * 2
-    place = (format.split or len)(whole[: data.draw(st.integers(0, len(whole)))])
-    rest = read(format, whole[place:], 1 + whole.count(b"\n", 0, place))
-    assert read(format, whole[:place]) + rest == read(format, whole)
-
-
-@given(st.sampled_from(FORMATS), st.binary())
-def test_any_bytes_are_survived(format: Format, data: bytes) -> None:
-    read(format, data)
-    format.sniff(data.decode("latin-1"))
-    assert (format.split or len)(data) <= len(data)
-
-
 PIECES = ["<top>", "</top>", "<num>", "<title>", "<desc>", "<DOC>", "</DOC>", "<DOCNO>", "<TEXT>"]
 PIECES += ["Number:", "Topic:", "Description:", "&lt;", "&amp;lt;", "&", "<", ">", "/", "1", "#"]
 MARKED = st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=5))).map(
     lambda parts: fold(" ".join(parts))
 )
 IDS = MARKED.map(lambda text: "x" + text.replace(" ", "")).filter(lambda text: fold(text) == text)
-
-
-@given(st.sampled_from(FORMATS), MARKED)
-def test_any_markup_is_survived(format: Format, text: str) -> None:
-    read(format, text.encode(errors="replace"))
 
 
 def as_query(parts: tuple[str, str, str]) -> Query:
