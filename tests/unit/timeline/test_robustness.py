@@ -15,19 +15,19 @@ from tests.sampling import examples
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.measures import MEASURES as REGISTERED
+from citebed.timeline import robustness as module
 from citebed.timeline.robustness import (
     PERTURBATIONS,
     Setting,
     Simulation,
     StudyOptions,
+    as_rankings,
     levels_of,
     robustness,
     settings_of,
     simulate,
     studied,
 )
-from citebed.timeline.robustness import study as module
-from citebed.timeline.robustness.study import as_rankings
 
 MEASURES = (
     "AP", "nDCG@R", "nDCG", "Rprec", "AUC", "AUC:rescaled", "P@5", "RR", "Bpref", "RBP(p=0.9)",
@@ -304,8 +304,8 @@ def test_levels_are_sorted_and_count_once() -> None:
         ("10", "11", "from 1 to 10 can be relevant"),
         ("10", "0", "from 1 to 10 can be relevant"),
         ("0", "D", "rankings of 1 to 1,000,000 documents"),
-        ("10", "D/3", "no whole number"),
-        ("5", "D/10", "no whole number"),
+        ("10", "D/3", "not a whole number"),
+        ("5", "D/10", "not a whole number"),
         ("10", "D/0", "expected D/10, or a number"),
         ("10", "half", "expected a whole number"),
         ("ten", "D/2", "expected a whole number"),

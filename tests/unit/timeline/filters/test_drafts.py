@@ -41,8 +41,10 @@ def victim(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("what", PLANTED)
-@pytest.mark.parametrize("name", DRAFTS)
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [*((DRAFTS[0], what) for what in PLANTED), *((name, "a link") for name in DRAFTS[1:])],
+)
 def test_nothing_that_was_planted_is_followed(
     tmp_path: Path, task: FilterTask, victim: Path, name: str, what: str
 ) -> None:
@@ -122,18 +124,17 @@ def test_permissions_are_the_umask_s_or_those_of_what_is_replaced(
         os.umask(before)
 
 
-@pytest.mark.parametrize("name", ["out", "out.gz"])
 def test_an_output_that_is_a_link_leads_to_where_it_is_written(
-    tmp_path: Path, task: FilterTask, victim: Path, name: str
+    tmp_path: Path, task: FilterTask, victim: Path
 ) -> None:
-    run_filter(task, tmp_path / f"whole-{name}", OPTIONS)
-    (tmp_path / name).symlink_to(victim)
+    run_filter(task, tmp_path / "whole", OPTIONS)
+    (tmp_path / "out").symlink_to(victim)
     with pytest.raises(CitebedError, match="victim' already exists"):
-        run_filter(task, tmp_path / name, OPTIONS)
-    report = run_filter(task, tmp_path / name, replace(OPTIONS, overwrite=True))
-    assert report.output == tmp_path / name
-    assert (tmp_path / name).is_symlink()
-    assert victim.read_bytes() == (tmp_path / f"whole-{name}").read_bytes()
+        run_filter(task, tmp_path / "out", OPTIONS)
+    report = run_filter(task, tmp_path / "out", replace(OPTIONS, overwrite=True))
+    assert report.output == tmp_path / "out"
+    assert (tmp_path / "out").is_symlink()
+    assert victim.read_bytes() == (tmp_path / "whole").read_bytes()
 
 
 def test_a_draft_that_was_just_put_in_place_is_not_written_to(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.sampling import sized
 from tests.unit.timeline.filters.bursts import TOPICS, filtered, stream, write
 from tests.unit.timeline.filters.test_restarting import MODELS, OPTIONS, Killed, breaking, task_of
 
@@ -130,7 +131,7 @@ def test_the_list_has_every_skipped_line_also_after_a_stop(tmp_path: Path, model
     task = task_of(with_bad_lines(tmp_path / "s"), model)
     source = task.source
     expected = "".join(f"{tmp_path / 's'}:{2 * n}: {WHY}\n" for n in range(1, 66))
-    for after in range(4, len(list(source.pieces())), 9):
+    for after in range(4, len(list(source.pieces())), sized(40, 9)):
         out, listed = tmp_path / f"{after}", tmp_path / f"{after}.list"
         options = replace(OPTIONS, skipped=listed)
         with pytest.raises(Killed):

@@ -53,22 +53,16 @@ def scored(
 # --- the case of docs/timeline.md -----------------------------------------------------------
 
 WORKED_TRUTH = [
-    Judgement("q", "a", START + 3600, 1),
-    Judgement("q", "b", START + 7200, 1),
-    Judgement("q", "c", START + 10_800, 0),
-    Judgement("q", "d", START + 8 * DAY, 1),
-    Judgement("r", "e", START + 9 * DAY, 1),
-    Judgement("r", "f", START + 22 * DAY, 1),
-]
+    Judgement("q", "a", START + 3600, 1), Judgement("q", "b", START + 7200, 1),
+    Judgement("q", "c", START + 10_800, 0), Judgement("q", "d", START + 8 * DAY, 1),
+    Judgement("r", "e", START + 9 * DAY, 1), Judgement("r", "f", START + 22 * DAY, 1),
+]  # fmt: skip
 WORKED_RUN = [
-    Line("q", "a", START + 3600, 900),
-    Line("q", "c", START + 10_800, 800),
-    Line("q", "b", START + 7200, 700),
-    Line("q", "x", START + 8 * DAY, 600),
-    Line("q", "d", START + 8 * DAY, 500),
-    Line("q", "y", START + 15 * DAY, 950),
+    Line("q", "a", START + 3600, 900), Line("q", "c", START + 10_800, 800),
+    Line("q", "b", START + 7200, 700), Line("q", "x", START + 8 * DAY, 600),
+    Line("q", "d", START + 8 * DAY, 500), Line("q", "y", START + 15 * DAY, 950),
     Line("r", "e", START + 9 * DAY, 100),
-]
+]  # fmt: skip
 
 
 def test_the_case_of_the_docs() -> None:
@@ -319,28 +313,14 @@ def test_a_document_twice(qrels: Path, tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("", "the file is empty"),
-        ("q Q0 1317945600-a 1 x me\n", "'x' is not a finite number"),
-        ("q Q0 1317945600-a 1 nan me\n", "'nan' is not a finite number"),
         ("q Q0 1317945600-a 1 5 me\nq Q0 1317945600-b 1 3", "found 5 fields"),
         ("q 0 1317945600-a 1\n", "instead of a run"),
-        ("q 0 1317945600-a\n", "found 3 fields"),
     ],
 )
 def test_bad_runs(qrels: Path, tmp_path: Path, text: str, message: str) -> None:
     run = tmp_path / "me.run"
     run.write_text(text)
     with pytest.raises(FormatError, match=message):
-        score_files(qrels, run)
-
-
-def test_gzip_cut_short(qrels: Path, tmp_path: Path) -> None:
-    import gzip
-
-    rng = np.random.default_rng(0)
-    text = "".join(f"q Q0 1317945600-{rng.integers(10**12)} 1 5 me\n" for _ in range(5000))
-    run = tmp_path / "me.run.gz"
-    run.write_bytes(gzip.compress(text.encode())[:20_000])
-    with pytest.raises(FormatError, match="cut short"):
         score_files(qrels, run)
 
 

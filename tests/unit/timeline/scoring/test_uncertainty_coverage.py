@@ -9,7 +9,7 @@ from __future__ import annotations
 from tests.sampling import FULL, sized
 from tests.simulated_streams import Held, coverage
 
-STREAMS, MANY = sized(100, 1000), sized(4000, 20_000)
+STREAMS, MANY = sized(100, 1000), sized(1000, 20_000)
 LOW, HIGH = (0.93, 0.97) if FULL else (0.91, 0.99)
 
 
