@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
-from statsmodels.stats.proportion import proportion_confint
 from tests.sampling import examples
 
 from citebed.evaluation.statistics import adjust, mean_interval, paired_test, smallest_effect
@@ -48,10 +47,3 @@ def test_clustered_t_is_the_regression_on_a_constant(seed: int) -> None:
     assert found.p_value == pytest.approx(fit.pvalues[0], rel=1e-9)
     interval = mean_interval(differences, clusters=clusters, method="t")
     assert interval[:2] == pytest.approx(tuple(fit.conf_int()[0]), rel=1e-9)
-
-
-@pytest.mark.parametrize(("ones", "n"), [(15, 15), (0, 15), (24, 25), (3, 50)])
-def test_scores_of_0_and_1(ones: int, n: int) -> None:
-    theirs = proportion_confint(ones, n, method="beta")
-    found = mean_interval([1.0] * ones + [0.0] * (n - ones), bounds=(0.0, 1.0))
-    assert found[:2] == pytest.approx(theirs, abs=1e-12)

@@ -14,7 +14,7 @@ from citebed.errors import CitebedError, FormatError
 from citebed.files import limits
 from citebed.runs.kba_files import SCHEMA, read_filter_run, read_judgements
 from citebed.runs.times import FIRST_SECOND, LAST_SECOND
-from citebed.runs.writer import FilterLine, FilterRunWriter, stream_id, write_filter_run
+from citebed.runs.writer import FilterLine, filter_lines, filter_names, header_line, stream_id
 
 HEADER = '#{"team_id": "CWI", "system_id": "dic", "corpus_id": "kba-2012"}\n'
 GOOD = (
@@ -104,13 +104,11 @@ BAD = {
 
 
 @pytest.mark.parametrize(("line", "what"), BAD.values(), ids=BAD)
-@pytest.mark.parametrize("separator", [" ", "\t"])
 def test_a_bad_line_is_an_error_with_its_place_or_a_counted_skip(
-    tmp_path: Path, line: str, what: str, separator: str
+    tmp_path: Path, line: str, what: str
 ) -> None:
     first, rest = GOOD.split("\n", 1)
-    text = f"{HEADER}{first}\n\n{line}\n{rest}".replace(" ", separator)
-    path = written(tmp_path, text)
+    path = written(tmp_path, f"{HEADER}{first}\n\n{line}\n{rest}")
     with pytest.raises(FormatError, match=f"a.run:4: .*{what}") as caught:
         read_filter_run(path)
     assert caught.value.line == 4
@@ -169,38 +167,6 @@ def test_a_name_with_brackets_is_no_pattern(tmp_path: Path) -> None:
     assert read_filter_run(written(tmp_path, GOOD, "run[1]*.txt")).table.rows() == ROWS
 
 
-FIELD = st.sampled_from(
-    [
-        *("a", "1323450574-ab", "-000003600-x", "1323450574", "E", "#E", "é", "1000", "0", "1001"),
-        *("1", "2", "-1", "3", "-", "None", "+1", "1e2", ".5", "5.", "1_0", "inf", "nan", "07"),
-    ]
-)
-SOUND = st.tuples(
-    *(st.just("t"), st.just("s"), st.just("1323450574-ab"), FIELD, FIELD, FIELD, FIELD)
-)
-LINE = st.one_of(SOUND, SOUND, SOUND, st.lists(FIELD, max_size=9))
-SEPARATOR = st.sampled_from([" ", " ", " ", "  ", "\t", " \t "])
-
-
-@given(st.lists(st.tuples(LINE, SEPARATOR), max_size=6), st.sampled_from(["\n", "\r\n", " \n"]))
-def test_quick_reading_and_reading_with_care_agree(
-    tmp_path_factory: pytest.TempPathFactory, lines: list, end: str
-) -> None:
-    """Every line read alone, with a tab that only careful reading takes, gives the same rows."""
-    path = tmp_path_factory.mktemp("kba") / "x"
-    good = "t s 1323450574-ab E 5 1 1"
-    path.write_text("".join(s.join(f) + end for f, s in [(good.split(), " "), *lines]))
-    together = read_filter_run(path, strict=False)
-    expected = read_filter_run(written(path.parent, good)).table.rows()
-    for fields, _ in lines:
-        # A line that is wrong in front makes reading careful.
-        path.write_text("wrong\n" + "\t".join(fields) + "\n")
-        expected += read_filter_run(path, strict=False).table.rows()
-    assert together.table.rows() == expected
-    kept = [f for f, _ in lines if f and not f[0].startswith("#")]
-    assert together.table.height - 1 + len(together.problems) == len(kept)
-
-
 # --- judgements -----------------------------------------------------------------------------
 
 SHORT = "E1 1323450574-a 1000 2 1\nE1 1323450574-a 1000 -1 1\nE2 1323450575-b 1000 0 0\n"
@@ -252,42 +218,24 @@ def test_the_judgements_of_kba_2012(kba_2012: Path) -> None:
 @pytest.mark.parametrize("name", ["out.run", "out.run.gz"])
 def test_what_is_written_reads_back(tmp_path: Path, name: str) -> None:
     table = pl.DataFrame(ROWS, schema=SCHEMA, orient="row")
-    write_filter_run(tmp_path / name, table, {"corpus_id": "é"}, "CWI", "dic")
+    lines = filter_lines(filter_names("CWI", "dic"), (FilterLine(*row) for row in ROWS))
+    text = header_line({"corpus_id": "é"}) + lines
+    written(tmp_path, gzip.compress(text) if name.endswith(".gz") else text, name)
     run = read_filter_run(tmp_path / name)
     assert run.table.equals(table)
     assert (run.header, run.team, run.system) == ({"corpus_id": "é"}, "CWI", "dic")
-    assert [path.name for path in tmp_path.iterdir()] == [name]
-    first = (tmp_path / name).read_bytes()
-    write_filter_run(tmp_path / name, table, {"corpus_id": "é"}, "CWI", "dic")
-    assert (tmp_path / name).read_bytes() == first
 
 
-def test_lines_are_as_in_the_wild(tmp_path: Path) -> None:
-    with FilterRunWriter(tmp_path / "a", {"team_id": "t"}, "t", "s") as writer:
-        writer.write([FilterLine("E", "1323450574-a", 1323450574, 500, 1, True)])
-        assert writer.flush() == (tmp_path / "a").stat().st_size
-        assert (tmp_path / "a").read_text() == (
-            '#{"team_id": "t"}\nt s 1323450574-a E 500 1 1 2011-12-09-17\n'
-        )
+def test_lines_are_as_in_the_wild() -> None:
+    line = FilterLine("E", "1323450574-a", 1323450574, 500, 1, True)
+    assert filter_lines("t s", [line]) == b"t s 1323450574-a E 500 1 1 2011-12-09-17\n"
+    assert header_line({"team_id": "t"}) == b'#{"team_id": "t"}\n'
 
 
-@pytest.mark.parametrize("name", ["a", "a.gz"])
-def test_a_writer_goes_on_after_what_is_there(tmp_path: Path, name: str) -> None:
-    line = FilterLine("E", "1323450574-a", 1323450574, 500.0, 1, True)
-    for score in (500.0, 600.0):
-        with FilterRunWriter(tmp_path / name, {}, "t", "s") as writer:
-            writer.write([line._replace(score=score)])
-    assert read_filter_run(tmp_path / name).table["score"].to_list() == [500, 600]
-
-
-def test_names_and_ids_that_a_run_cannot_hold_are_refused(tmp_path: Path) -> None:
+def test_names_that_a_run_cannot_hold_are_refused() -> None:
     for team in ("", "a b", "#a"):
         with pytest.raises(CitebedError, match="must be one word"):
-            FilterRunWriter(tmp_path / "a", {}, team, "s")
-    table = pl.DataFrame([("E F", *ROWS[0][1:])], schema=SCHEMA, orient="row")
-    with pytest.raises(CitebedError, match="'E F' is empty or contains a blank"):
-        write_filter_run(tmp_path / "a", table, {}, "t", "s")
-    assert not (tmp_path / "a").exists()
+            filter_names(team, "s")
 
 
 def test_stream_ids_start_with_the_epoch() -> None:

@@ -25,59 +25,24 @@ from citebed.runs.kba_files import (
     read_one_by_one,
 )
 
-FILES = sized(300, 900)
+FILES = sized(120, 900)
 BOM = b"\xef\xbb\xbf"
 EPOCHS = [b"1323450574-47f2", b"1323450575-a", b"-000003600-x", b"99999-x", b"1000000000-\xc3\xa9"]
 NO_EPOCHS = [
-    b"1323450574",
-    b"1323450574-",
-    b"2011-12-09-a",
-    b"+123456789-x",
-    b"9999-x",
-    b"a",
-    b"999999999999-x",
-    b"1323450574_x",
-    b"\xe2\x81\xb0323450574-x",
-    b"12345678901234-x",
-]
+    b"1323450574", b"1323450574-", b"2011-12-09-a", b"+123456789-x", b"9999-x", b"a",
+    b"999999999999-x", b"1323450574_x", b"\xe2\x81\xb0323450574-x", b"12345678901234-x",
+]  # fmt: skip
 SCORES = [b"1000", b"1", b"370.5", b"1e2", b".5", b"5.", b"+7", b"0" * 5000 + b"1", b"1e-300"]
 NO_SCORES = [
-    b"0",
-    b"1001",
-    b"-5",
-    b"nan",
-    b"inf",
-    b"1_0",
-    b"high",
-    b"9" * 5000,
-    b"1e",
-    b"1e-400",
-    "١".encode(),
-    b"0x1",
-    b"1d2",
-    b"Infinity",
-    b"1000.0000000000001",
-    b"1e99999",
-]
+    b"0", b"1001", b"-5", b"nan", b"inf", b"1_0", b"high", b"9" * 5000, b"1e", b"1e-400",
+    "١".encode(), b"0x1", b"1d2", b"Infinity", b"1000.0000000000001", b"1e99999",
+]  # fmt: skip
 RATINGS = [b"1", b"2", b"-1", b"0", b"+1", b"01", b"-01", b"-0"]
 NO_RATINGS = [b"-", b"None", b"NA", b"null", b"3", b"good", b"1.0", b"0001", b"9" * 5000, b"--1"]
 WORDS = [
-    b"CWI",
-    b"E",
-    b"Aharon_Barak",
-    b"#E",
-    b'"',
-    b'"E',
-    "é\u00a0\u2028\u0085".encode(),
-    b"\x1c",
-    BOM + b"E",
-    b"1",
-    b"0",
-    b"\\N",
-    b"null",
-    b"a,b",
-    b"'",
-]
+    b"CWI", b"E", b"Aharon_Barak", b"#E", b'"', b'"E', "é\u00a0\u2028\u0085".encode(), b"\x1c",
+    BOM + b"E", b"1", b"0", b"\\N", b"null", b"a,b", b"'",
+]  # fmt: skip
 MENTIONS = [b"1", b"0", b"-", b"true", b"", b"2"]
 BLANKS = [b"  ", b"\t", b" \t ", b"\v", b"\f", b"\r", b" \r", b"\x1c", b"\0", b"\xc2\xa0", b"\xff"]
 ENDS = [b"\r\n", b"\n\n", b"\r", b"\r\r\n", b" \n", b"\n  ", b"\n\t\n", b"\t\r\n", b"\v\n", b"",
@@ -130,7 +95,7 @@ def outcome(read: Any, path: Path) -> Any:
         return error.line
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(sized(2, 6)))
 def test_at_once_and_one_by_one_agree(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

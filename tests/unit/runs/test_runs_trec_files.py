@@ -220,21 +220,11 @@ LATE = "".join(f"q{n} 0 d{n} 1\n" for n in range(8000))
 """Longer than the sample that is looked at first."""
 
 
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [
-        ("q900 0  1", "found 3 fields"),
-        (" 0 d1 1", "found 3 fields"),
-        ("q900  d1 1", "found 3 fields"),
-        ("q900 0 d1 ", "found 3 fields"),
-    ],
-)
-def test_a_short_line_far_down_is_found(line: str, told: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("line", ["q900 0  1", " 0 d1 1", "q900  d1 1", "q900 0 d1 "])
+def test_a_short_line_far_down_is_found(line: str, tmp_path: Path) -> None:
     (tmp_path / "x.qrels").write_text(f"{LATE}{line}\n")
-    with pytest.raises(FormatError) as caught:
+    with pytest.raises(FormatError, match=r"x\.qrels:8001: found 3 fields"):
         read_qrels(tmp_path / "x.qrels")
-    assert caught.value.line == 8001
-    assert told in str(caught.value)
 
 
 ODD = {
@@ -249,9 +239,10 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("far", [0, 1, 8000])
-@pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("blank", [" ", "  ", "\t"])
+@pytest.mark.parametrize(
+    ("blank", "packed", "far"),
+    [(" ", False, 0), ("  ", False, 1), ("\t", True, 1), (" ", False, 8000), ("\t", True, 8000)],
+)
 @pytest.mark.parametrize("odd", ODD)
 def test_a_line_with_too_many_fields_is_found_wherever_it_stands(
     odd: str, blank: str, packed: bool, far: int, tmp_path: Path
@@ -265,18 +256,11 @@ def test_a_line_with_too_many_fields_is_found_wherever_it_stands(
     assert caught.value.line == (None if at_once else far + 1)
 
 
-def test_a_score_that_is_missing_far_down_is_found(tmp_path: Path) -> None:
-    lines = "".join(f"q{n} Q0 d{n} 1 1.5 t\n" for n in range(8000))
-    (tmp_path / "x.run").write_text(f"{lines}q900 Q0 d1 1  t\n")
-    with pytest.raises(FormatError, match=r"x\.run:8001: found 5 fields"):
-        read_run(tmp_path / "x.run")
-
-
 LATE_RUN = "".join(f"q{n} Q0 d{n} 1 1.5 t\n" for n in range(8000))
 
 
 @pytest.mark.parametrize("end", ["\n", ""])
-@pytest.mark.parametrize("line", ["q9  d1 1 1.5 t", "q9 Q0 d1  1.5 t", "q9 Q0 d1 1 1.5 "])
+@pytest.mark.parametrize("line", ["q9  d1 1 1.5 t", "q9 Q0 d1 1  t", "q9 Q0 d1 1 1.5 "])
 def test_a_field_of_a_run_that_is_missing_far_down_is_found(
     line: str, end: str, tmp_path: Path
 ) -> None:

@@ -15,7 +15,6 @@ from citebed.errors import CitebedError
 from citebed.evaluation.judgements.cocitation import (
     ExpansionOptions,
     ExpansionResult,
-    added,
     both_ways,
     cocitations,
     expand,
@@ -79,7 +78,7 @@ def test_a_sample_is_part_of_a_larger_one_and_heeds_no_order(
 def test_every_judgement_stays_with_the_same_probability() -> None:
     """Over many seeds each of three judgements stays in the share of them, give or take 4 sd."""
     qrels = as_qrels({"q": {"a": 1, "b": 0, "c": 1}})
-    seeds = sized(500, 2000)
+    seeds = sized(200, 2000)
     stayed = Counter(pair for seed in range(seeds) for pair in pairs_of(sample(qrels, 0.4, seed)))
     most = 4 * (seeds * 0.4 * 0.6) ** 0.5
     assert all(abs(stayed["q", d] - 0.4 * seeds) < most for d in "abc")
@@ -320,13 +319,12 @@ def test_co_citations_by_hand() -> None:
     assert sorted(found.rows()) == [("a", "b", 2.0), ("a", "c", 1.0), ("a", "d", 1.0)]
 
 
-def test_pairs_go_both_ways_and_add_up() -> None:
+def test_pairs_go_both_ways() -> None:
     pairs = pl.DataFrame(
         {"doc_id": ["a", "b", "c"], "other_id": ["b", "a", "c"], "count": [2, 3, 9]}
     )
     both = both_ways(pairs)
     assert sorted(both.rows()) == [("a", "b", 3.0), ("b", "a", 3.0)]
-    assert sorted(added(both, both).rows()) == [("a", "b", 6.0), ("b", "a", 6.0)]
 
 
 def expanded(

@@ -51,12 +51,6 @@ def test_pearson_and_spearman_by_hand() -> None:
     assert spearman([1, 2, 3], [0, 0, 9]) == pytest.approx(1.5 / math.sqrt(2 * 1.5))
 
 
-@given(MANY)
-def test_kendall_is_that_of_the_twin(pairs: list[tuple[float, float]]) -> None:
-    x, y = [a for a, _ in pairs], [b for _, b in pairs]
-    assert kendall_tau(x, y) == pytest.approx(slow.kendall(x, y), nan_ok=True)
-
-
 @given(FEW)
 def test_tau_ap_is_the_mean_over_all_orders_of_ties(pairs: list[tuple[float, float]]) -> None:
     x, y = [a for a, _ in pairs], [b for _, b in pairs]

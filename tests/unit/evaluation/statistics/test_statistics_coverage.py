@@ -1,7 +1,7 @@
 """A small form of bench/clusters.py: intervals hold the truth as often as they say.
 
-With the seed fixed nothing is left to chance; the bounds are those that 400 draws of the nominal
-share stay within but once in a thousand times.
+With the seed fixed nothing is left to chance; the bounds are those that so many draws of the
+nominal share stay within but once in a thousand times.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from math import sqrt
 
 import numpy as np
 import pytest
+from tests.sampling import sized
 
 from citebed.evaluation.statistics import TESTS, mean_interval, paired_test
 
-REPEATS = 400
+REPEATS = sized(200, 400)
 SIZES = np.array([1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 25, 30, 40] * 2)
 PAPERS = np.repeat(np.arange(len(SIZES)), SIZES)
 

@@ -28,13 +28,6 @@ def of(cells: list[reference.Cell]) -> tuple[list[float], list[float], list[str]
     return values, weights, rows, columns
 
 
-def test_the_mean_and_its_error_by_plain_loops() -> None:
-    found = crossed_cells(*of(CELLS))
-    values, weights, _, _ = of(CELLS)
-    assert found.mean == pytest.approx(np.average(values, weights=weights))
-    assert found.error**2 == pytest.approx(reference.crossed_variance(CELLS, 3, 3, len(CELLS)))
-
-
 @given(
     st.dictionaries(
         st.tuples(st.sampled_from("abcd"), st.integers(0, 4)),

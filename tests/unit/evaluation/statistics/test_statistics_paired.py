@@ -82,16 +82,6 @@ def test_clustered_wilcoxon_and_sign_count_all_flips(pairs: list[tuple[float, st
     assert found == pytest.approx(float(slow.flipped_share(signs)))
 
 
-@given(SMALL)
-def test_clustered_t_is_the_robust_regression(pairs: list[tuple[float, str]]) -> None:
-    differences, clusters = split(pairs)
-    assume(len(set(clusters)) > 1)
-    variance = slow.robust_variance(differences, clusters)
-    assume(variance > 1e-12)
-    found = paired_test("t", differences, clusters=clusters).statistic
-    assert found == pytest.approx(np.mean(differences) / math.sqrt(variance))
-
-
 @pytest.mark.parametrize("clusters", ["abcde", "aabcddde"])
 def test_bootstrap_is_near_all_resamples(clusters: str) -> None:
     differences = [0.5, 0.125, -0.25, 0.75, 0.25, 0.625, -0.125, 0.5][: len(clusters)]
