@@ -32,7 +32,7 @@ def main() -> int:
     given = parser.parse_args()
     if given.seed is not None or given.case:
         return _again(given)
-    tally = fuzz(given.seconds, given.workers, given.start, given.target, _tell)
+    tally = fuzz(given.seconds, given.workers, range(given.start, sys.maxsize), given.target, _tell)
     text = tally.text()
     sys.stdout.write(text)
     if given.summary:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import re
@@ -24,6 +23,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 FAILURES = Path(__file__).parent / "failures"
 PLACE = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 """The folder for cases: in memory, where a thousand small files take little time."""
+ALL_SEEDS = range(sys.maxsize)
 _LONGEST = 300
 _RENEWED_AFTER = 3000
 """Cases, after which a worker makes room for a new one: what leaks must not add up."""
@@ -190,21 +190,23 @@ def described(found: Found) -> list[str]:
 def fuzz(
     seconds: float,
     workers: int = 1,
-    start: int = 0,
+    seeds: range = ALL_SEEDS,
     only: str = "",
     tell: Callable[[Found], None] = lambda _: None,
     bases: Path | None = None,
 ) -> Tally:
-    """Try the seeds from ``start`` on for so long; ``tell`` hears of each new failure."""
+    """Try ``seeds`` in turn for at most so long, and ``tell`` each new failure."""
     from tests.fuzz.targets import case_of_seed, target_of
 
     tally, lock = Tally(workers=workers), threading.Lock()
-    seeds, begun = itertools.count(start), time.monotonic()
+    left, begun = iter(seeds), time.monotonic()
 
     def work(worker: Worker) -> None:
         while time.monotonic() < begun + seconds:
             with lock:
-                seed = next(seeds)
+                seed = next(left, None)
+            if seed is None:
+                break
             answer = worker.ask(target=target_of(seed, only), seed=seed)
             if "failure" in answer and "case" not in answer:  # it could tell nothing more
                 case = case_of_seed(answer["target"], seed, worker.root / "bases")

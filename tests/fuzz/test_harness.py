@@ -13,31 +13,32 @@ from tests.fuzz.minimising import smaller
 from tests.fuzz.readers import READERS, SPELLED
 from tests.fuzz.targets import case_of_seed, targets
 from tests.fuzz.wellformed import MADE, NEIGHBOURS
+from tests.sampling import sized
 
 
-@pytest.mark.parametrize("verb", verbs.verbs())
-def test_every_parameter_of_every_verb_has_values(verb: str) -> None:
-    for parameter in verbs.verbs()[verb]:
-        assert parameter.is_flag or verbs.values_of(verb, parameter), parameter.name
+def test_every_parameter_of_every_verb_has_values() -> None:
+    for verb, parameters in verbs.verbs().items():
+        for parameter in parameters:
+            assert parameter.is_flag or verbs.values_of(verb, parameter), (verb, parameter.name)
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"), [(name, kind) for name, one in READERS.items() for kind in one.kinds]
-)
-def test_what_is_to_be_damaged_is_well_formed(
-    name: str, kind: str, tmp_path: Path, bases: Path
+@pytest.mark.parametrize("name", READERS)
+def test_files_are_well_formed_before_they_are_damaged(
+    name: str, tmp_path: Path, bases: Path
 ) -> None:
-    file, data = MADE[kind]
-    files = {MADE[beside][0]: MADE[beside][1] for beside in NEIGHBOURS.get(kind, ())}
-    base = "c" if name in ("queries", "contexts", "feedback", "source papers") else ""
-    Case(name, base=base, files={**files, file: data}).lay(tmp_path, bases)
-    READERS[name].read(tmp_path / file)
+    for kind in dict.fromkeys(READERS[name].kinds):
+        file, data = MADE[kind]
+        files = {MADE[beside][0]: MADE[beside][1] for beside in NEIGHBOURS.get(kind, ())}
+        base = "c" if name in ("queries", "contexts", "feedback", "source papers") else ""
+        (tmp_path / kind).mkdir()
+        Case(name, base=base, files={**files, file: data}).lay(tmp_path / kind, bases)
+        READERS[name].read(tmp_path / kind / file)
 
 
-@pytest.mark.parametrize("name", SPELLED)
-def test_what_is_spelled_can_be_read(name: str) -> None:
-    for text in SPELLED[name][1]:
-        SPELLED[name][0](text)
+def test_spelled_values_can_be_read() -> None:
+    for read, texts in SPELLED.values():
+        for text in texts:
+            read(text)
 
 
 def test_the_bases_are_whole(tmp_path: Path, bases: Path) -> None:
@@ -49,12 +50,12 @@ def test_the_bases_are_whole(tmp_path: Path, bases: Path) -> None:
         go_on(tmp_path / f"stopped{at}")
 
 
-@pytest.mark.parametrize("target", targets())
-def test_a_case_is_determined_by_its_seed_and_can_be_kept(target: str, bases: Path) -> None:
-    for seed in range(3):
-        case = case_of_seed(target, seed, bases)
-        assert case == case_of_seed(target, seed, bases)
-        assert case == case_of(case.to_json())
+def test_a_case_depends_only_on_its_seed_and_survives_json(bases: Path) -> None:
+    for target in targets():
+        for seed in range(sized(1, 3)):
+            case = case_of_seed(target, seed, bases)
+            assert case == case_of_seed(target, seed, bases)
+            assert case == case_of(case.to_json())
 
 
 STRAYING = Case("index", commands=[["index", "c", "--workers", "1", "--rebuild"]], base="c")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -12,7 +13,7 @@ from tests.campaigns import judge
 from tests.postgresql import postgresql, postgresql_server  # noqa: F401 - fixtures
 
 import citebed
-from citebed.judging import Campaign, new_campaign
+from citebed.judging import Campaign, new_campaign, open_campaign
 from citebed.judging.assignments import FormRow, assign_phase_one, form_items
 from citebed.judging.judgements import Source, Verdict
 from citebed.judging.questions import apply_rules
@@ -52,11 +53,25 @@ def papers(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def fresh_campaign(demo: citebed.Workbench, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a campaign and its database that tests get copies of."""
+    folder = tmp_path_factory.mktemp("fresh")
+    (folder / "papers.csv").write_text(PAPERS, "utf-8")
+    new_campaign(
+        folder / "cr26", demo, folder / "papers.csv", database=str(folder / "c.sqlite"),
+        contact="me@example.org",
+    ).database.close()  # fmt: skip
+    return folder
+
+
 @pytest.fixture
-def campaign(demo: citebed.Workbench, papers: Path, tmp_path: Path) -> Campaign:
+def campaign(fresh_campaign: Path, tmp_path: Path) -> Campaign:
     """A campaign before anybody was asked."""
-    at = str(tmp_path / "c.sqlite")
-    return new_campaign(tmp_path / "cr26", demo, papers, database=at, contact="me@example.org")
+    shutil.copytree(fresh_campaign, tmp_path, dirs_exist_ok=True)
+    facts = tmp_path / "cr26" / "campaign.toml"
+    facts.write_text(facts.read_text().replace(str(fresh_campaign), str(tmp_path)))
+    return open_campaign(tmp_path / "cr26")
 
 
 Answer = Callable[..., FormRow]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -50,14 +51,18 @@ def test_a_new_campaign_follows_no_link_in_the_collection(tmp_path: Path, linked
     assert (home / "new.sqlite").read_bytes() == before
 
 
-@pytest.fixture
-def database(tmp_path: Path) -> Path:
-    """The database of a campaign with forms, mails and judgements."""
-    campaign = small_campaign(tmp_path)
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    campaign = small_campaign(tmp_path_factory.mktemp("made"))
     answer_phase_one(campaign)
-    path = Path(str(campaign.database.engine.url.database))
     campaign.database.close()
-    return path
+    return Path(str(campaign.database.engine.url.database))
+
+
+@pytest.fixture
+def database(made_once: Path, tmp_path: Path) -> Path:
+    """The database of a campaign with forms, mails and judgements."""
+    return Path(shutil.copy(made_once, tmp_path / "c.sqlite"))
 
 
 def change(path: Path, *statements: str) -> None:

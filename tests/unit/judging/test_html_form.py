@@ -9,10 +9,9 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from lxml import html
 from tests.form_answers import random_answers, random_sheet
+from tests.sampling import sized
 
 from citebed.errors import FormatError
 from citebed.judging.forms import html_form
@@ -59,14 +58,9 @@ def round_trip(seed: int, phase: int) -> None:
 
 
 @pytest.mark.parametrize("phase", [1, 2])
-@pytest.mark.parametrize("seed", range(100))
-def test_answer_files_lose_nothing_and_invent_nothing(seed: int, phase: int) -> None:
-    round_trip(seed, phase)
-
-
-@given(st.integers(min_value=1000), st.sampled_from((1, 2)))
-def test_no_seed_loses_or_invents(seed: int, phase: int) -> None:
-    round_trip(seed, phase)
+def test_an_answer_file_keeps_every_answer(phase: int) -> None:
+    for seed in range(sized(60, 2000)):
+        round_trip(seed, phase)
 
 
 def one(**changes: Any) -> str:

@@ -59,7 +59,7 @@ def test_judges_answer_or_not_by_chance(demo: citebed.Workbench) -> None:
     assert numbers[2, "invitations"] == numbers[1, "queries left (All Phase One)"]
     assert numbers[2, "queries with both phases (T1+2)"] == played.queries.height
     assert list(played.tables) == TABLES
-    others = (SimulationOptions(judges=20, response=0.4, seed=seed) for seed in range(1, 6))
+    others = (SimulationOptions(judges=20, response=0.4, seed=seed) for seed in range(1, 4))
     returned = {_returns(simulate(demo, "sentences", each))[1, "forms returned"] for each in others}
     assert len(returned) > 1
     assert repr(played).startswith("<SIMULATED campaign of 20 judges")

@@ -8,10 +8,9 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.form_answers import random_answers, random_sheet
 from tests.messy_text import filled, mess
+from tests.sampling import sized
 
 from citebed.errors import FormatError
 from citebed.judging.forms import text_form
@@ -45,19 +44,14 @@ def round_trip(seed: int, phase: int) -> None:
 
 
 @pytest.mark.parametrize("phase", [1, 2])
-@pytest.mark.parametrize("seed", range(100))
-def test_a_messy_form_loses_nothing_and_invents_nothing(seed: int, phase: int) -> None:
-    round_trip(seed, phase)
+def test_a_messy_form_keeps_every_answer(phase: int) -> None:
+    for seed in range(sized(60, 2000)):
+        round_trip(seed, phase)
 
 
-@given(st.integers(min_value=1000), st.sampled_from((1, 2)))
-def test_no_seed_loses_or_invents(seed: int, phase: int) -> None:
-    round_trip(seed, phase)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_an_empty_form_says_nothing_and_has_78_columns(seed: int) -> None:
-    for phase in (1, 2):
+def test_an_empty_form_has_no_answers_and_78_columns() -> None:
+    for seed in range(20):
+        phase = 1 + seed % 2
         sheet = random_sheet(Random(seed), phase)
         form = text_form.write(sheet)
         assert text_form.read(form) == Answers(sheet.code)
@@ -104,13 +98,11 @@ def test_grades_as_people_write_them(marks: str, value: int | None) -> None:
     assert answers.unread == []
 
 
-@pytest.mark.parametrize(
-    "marks", ["Q1: [ ]", "Q1: []", "Q1:", "Q1: [_]", "Q1: [...]", "", "Q1: __"]
-)
-def test_what_is_empty_is_not_answered(marks: str) -> None:
-    answers = phase_one(marks)
-    assert answers.ratings == {(1, 2): Rating(1)}
-    assert answers.unread == []
+def test_an_empty_box_is_no_answer() -> None:
+    for marks in ("Q1: [ ]", "Q1: []", "Q1:", "Q1: [_]", "Q1: [...]", "", "Q1: __"):
+        answers = phase_one(marks)
+        assert answers.ratings == {(1, 2): Rating(1)}
+        assert answers.unread == []
 
 
 @pytest.mark.parametrize(
@@ -182,9 +174,9 @@ def test_without_rulers_papers_are_no_questions() -> None:
     assert text_form.read(text).questions == {1: "How?", 2: "Why?"}
 
 
-@pytest.mark.parametrize("text", ["n/a", "-", "None", "...", "???"])
-def test_no_question_is_none(text: str) -> None:
-    assert phase_one("", two=text).questions == {1: "How?"}
+def test_a_placeholder_is_no_question() -> None:
+    for text in ("n/a", "-", "None", "...", "???"):
+        assert phase_one("", two=text).questions == {1: "How?"}
 
 
 def test_a_citation_in_a_question_is_no_paper() -> None:
@@ -348,7 +340,7 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("unit", HOSTILE)
-def test_hostile_text_takes_time_as_its_length(unit: str) -> None:
+def test_hostile_text_is_read_in_linear_time(unit: str) -> None:
     for start in (ONE.format(marks="", two=""), TWO.format(marks="", approve="")):
         text = start + "\nnumbers: documents\n[1.1]\n" + unit * (30_000 // len(unit))
         begun = time.process_time()
