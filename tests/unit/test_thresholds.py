@@ -18,8 +18,8 @@ from citebed.collection.building.merging import Title, title_groups, titles_agre
 from citebed.collection.lint import CHECKS, Subject
 from citebed.collection.lint.judgements import _copies_of_abstracts
 from citebed.drafts import parse_draft
-from citebed.drafts.citation_placeholders import skip_reason
 from citebed.drafts.document_matching import may_match
+from citebed.drafts.prose import skip_reason
 from citebed.drafts.records import STUB, Entry
 from citebed.retrieval.ranking.ranker import shipped_ranker
 from citebed.retrieval.recommend.skipped_passages import CollectionLanguages

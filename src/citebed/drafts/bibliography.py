@@ -66,7 +66,10 @@ def read_bibliographies(parsed: ParsedDraft, files: IncludedFiles) -> None:
         for what, name in missing:
             parsed.note(what, name)
     elif parsed.bibliographies and not missing:
-        _note_unknown_keys(parsed)
+        known = {entry.key for entry in parsed.entries}
+        unknown = [name for name in parsed.cited_names() if is_key(name) and name not in known]
+        if unknown:
+            parsed.note(f"cited but not in the bibliography: {list_first(unknown)}")
 
 
 def _read_bbl(parsed: ParsedDraft, files: IncludedFiles) -> bool:
@@ -81,13 +84,6 @@ def _read_bbl(parsed: ParsedDraft, files: IncludedFiles) -> bool:
     TexReader(listed, IncludedFiles(None)).read(text)
     parsed.entries += listed.entries
     return bool(listed.entries)
-
-
-def _note_unknown_keys(parsed: ParsedDraft) -> None:
-    known = {entry.key for entry in parsed.entries}
-    unknown = [name for name in parsed.cited_names() if is_key(name) and name not in known]
-    if unknown:
-        parsed.note(f"cited but not in the bibliography: {list_first(unknown)}")
 
 
 def with_libraries(draft: Draft, texts: Sequence[str]) -> Draft:
@@ -131,7 +127,10 @@ def bib_entries(
         entries = resolve_xdata(entries, lent, len(text))
     for raw in entries:
         if isinstance(raw, RawEntry):
-            yield _parse_entry(raw)
+            needed = {
+                name: value for name, value in raw.fields.items() if name not in _SKIPPED_FIELDS
+            }
+            yield entry_from_document(raw.key, entry_to_document(raw._replace(fields=needed)))
 
 
 def _cited(text: str, wanted: frozenset[str] | None, macros: dict[str, str]) -> Iterator[Entry]:
@@ -142,18 +141,16 @@ def _cited(text: str, wanted: frozenset[str] | None, macros: dict[str, str]) -> 
         return
     lent = read_xdata_context(macros)
     for key, part in split_entries(text):
-        if not wanted.isdisjoint(names := {key, *_aliases(part)}):
+        match = _IDS.search(part) if "ids" in part else None
+        if not wanted.isdisjoint(
+            names := {key, *(match[1].replace(",", " ").split() if match else [])}
+        ):
             for entry in bib_entries(part, macros, lent):
                 own = names if entry.key == key else {entry.key}
                 yield from (replace(entry, key=name) for name in sorted(own & wanted))
 
 
 _IDS = re.compile(r"[\s,]ids\s*=\s*[{\"]([^{}\"]*)", re.IGNORECASE)
-
-
-def _aliases(part: str) -> list[str]:
-    match = _IDS.search(part) if "ids" in part else None
-    return match[1].replace(",", " ").split() if match else []
 
 
 def split_entries(text: str) -> Iterator[tuple[str, str]]:
@@ -163,26 +160,21 @@ def split_entries(text: str) -> Iterator[tuple[str, str]]:
         yield key, text[start:end]
 
 
-def _parse_entry(raw: RawEntry) -> Entry:
-    needed = {name: value for name, value in raw.fields.items() if name not in _SKIPPED_FIELDS}
-    return entry_from_document(raw.key, entry_to_document(raw._replace(fields=needed)))
-
-
 _SHORT = (
     *("author", "editor", "title", "subtitle", "booktitle", "journal", "journaltitle", "series"),
+    *("address", "location", "edition", "volume", "number", "issue", "chapter", "pages"),
     *(
-        "address",
-        "location",
-        "edition",
-        "volume",
-        "number",
-        "issue",
-        "chapter",
-        "pages",
         "publisher",
         "institution",
+        "school",
+        "organization",
+        "howpublished",
+        "type",
+        "year",
+        "date",
+        "doi",
+        "eprint",
     ),
-    *("school", "organization", "howpublished", "type", "year", "date", "doi", "eprint"),
     *("eprinttype", "archiveprefix", "eprintclass", "primaryclass", "url"),
 )
 """The fields of a printed reference."""
@@ -208,7 +200,10 @@ def _entry(document: Document, key: str, full: bool) -> str:
     if document.year and not {"year", "date"} & fields.keys():
         fields["year"] = str(document.year)
     if document.doi and not (own and "doi" in fields):
-        fields["doi"] = _verbatim(document.doi)
+        # Escape only what would end the field, as bibliography packages expect.
+        fields["doi"] = (
+            text_to_latex(document.doi) if re.search(r"[{}\\%]", document.doi) else document.doi
+        )
     if {"doi", "eprint"} & fields.keys():
         fields.pop("url", None)
     lines = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items() if value)
@@ -231,11 +226,6 @@ def _typeset(name: str, raw: str) -> str:
     if name in _ADDRESSES or "\\url" in value or "\\href" in value:
         return value
     return _BARE.sub(lambda match: text_to_latex(entity_to_text(match[0])), value)
-
-
-def _verbatim(doi: str) -> str:
-    """Return a DOI as bibliography packages expect it: escape only what would end the field."""
-    return text_to_latex(doi) if re.search(r"[{}\\%]", doi) else doi
 
 
 # --- The bibliography -------------------------------------------------------------------------
@@ -308,48 +298,36 @@ def append_new(
     path = Path(path)
     if path.exists() or path.suffix.lower() != ".bib":
         _read_bytes(path)  # raises if it is not a BibTeX file
+    works = [work_from_document(document, key) for key, document in wanted]
     added: dict[str, str] = {}
 
     def with_new(data: bytes) -> bytes | None:
         added.clear()
-        added.update(_new_entries(data, wanted, full=full))
+        mine = bibliography_for(works, [normalise_newlines(decode(data)[0])])
+        for work, (key, document) in zip(works, wanted, strict=True):
+            if mine.find(work) is None:
+                free = mine.take_key(key)
+                added[free] = entry_to_cite(document, free, full=full)
+                mine.add(bib_entries(added[free]))
         if not added:
             return None
         whole = data + _encode_entries(path, data, list(added.values()))
-        _check_whole(path, data, whole, len(added))
+        before, after = (
+            [*scan(normalise_newlines(decode(each)[0]), 1, {})] for each in (data, whole)
+        )
+        last = before[-1] if before else None
+        if (
+            isinstance(last, Problem)
+            or (last and last.is_truncated)
+            or len(after) != len(before) + len(added)
+        ):
+            line = last.line if last else 1
+            what = "the last entry has no closing brace. Close it, then append again."
+            raise FormatError(path, line, what)
         return whole
 
     update_file(path, with_new)
     return tuple(added)
-
-
-def _new_entries(
-    data: bytes, wanted: Sequence[tuple[str, Document]], *, full: bool
-) -> dict[str, str]:
-    """Return the entries of documents that a bibliography does not have, by key."""
-    works = [work_from_document(document, key) for key, document in wanted]
-    mine = bibliography_for(works, [normalise_newlines(decode(data)[0])])
-    added: dict[str, str] = {}
-    for work, (key, document) in zip(works, wanted, strict=True):
-        if mine.find(work) is None:
-            free = mine.take_key(key)
-            added[free] = entry_to_cite(document, free, full=full)
-            mine.add(bib_entries(added[free]))
-    return added
-
-
-def _check_whole(path: Path, data: bytes, whole: bytes, added: int) -> None:
-    """Raise ``FormatError`` unless the new file contains exactly the old and the new entries."""
-    before, after = ([*scan(normalise_newlines(decode(each)[0]), 1, {})] for each in (data, whole))
-    last = before[-1] if before else None
-    if (
-        isinstance(last, Problem)
-        or (last and last.is_truncated)
-        or len(after) != len(before) + added
-    ):
-        line = last.line if last else 1
-        what = "the last entry has no closing brace. Close it, then append again."
-        raise FormatError(path, line, what)
 
 
 def _encode_entries(path: Path, data: bytes, entries: Sequence[str]) -> bytes:

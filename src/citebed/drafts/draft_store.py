@@ -134,23 +134,20 @@ class DraftStore:
             self.close()
         try:
             self._database = sqlite3.connect(place, timeout=20, check_same_thread=False)
-            self._prepare()
+            # The collection may come from a stranger, so the tables must match `_SCHEMA` and
+            # every value must have its column's type.
+            self._database.execute("PRAGMA trusted_schema=OFF")
+            self._database.execute("PRAGMA cell_size_check=ON")
+            found = read_schema(self._database)
+            check_schema(self.path, found, parse_schema(_SCHEMA))
+            if found:
+                ((result,),) = self._database.execute("PRAGMA quick_check(1)").fetchall()
+                if result != "ok":
+                    raise refused_database(self.path, printable(str(result)[:200]))
+            self._database.executescript(_SCHEMA)
         except (sqlite3.Error, UnicodeDecodeError) as error:
             what = f"{printable(self.path)} cannot be opened: {printable(str(error))}."
             raise CitebedError(what) from error
-
-    def _prepare(self) -> None:
-        """Create missing tables and check the existing ones. The collection may come from a
-        stranger, so the tables must match `_SCHEMA` and every value must have its column's type."""
-        self._database.execute("PRAGMA trusted_schema=OFF")
-        self._database.execute("PRAGMA cell_size_check=ON")
-        found = read_schema(self._database)
-        check_schema(self.path, found, parse_schema(_SCHEMA))
-        if found:
-            ((result,),) = self._database.execute("PRAGMA quick_check(1)").fetchall()
-            if result != "ok":
-                raise refused_database(self.path, printable(str(result)[:200]))
-        self._database.executescript(_SCHEMA)
 
     @contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:

@@ -1,4 +1,4 @@
-"""Read Markdown: CommonMark with pandoc's extensions.
+"""Read Markdown (CommonMark with pandoc's extensions), also in the cells of Jupyter notebooks.
 
 markdown-it-py splits the text into blocks. Inline markup (links, emphasis, code, notes, citations)
 is parsed here, because the library does not know pandoc's citations and notes, and takes twice the
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import html
+import json
 import re
 import textwrap
 from collections.abc import Callable, Sequence
@@ -21,10 +22,19 @@ from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock, blockquote, fence, list_block
 from markdown_it.token import Token
 
-from citebed.drafts.parsed_draft import PLACE, Block, ParsedDraft, Raw, join_lines
+from citebed.drafts.parsed_draft import (
+    PLACE,
+    Block,
+    ParsedDraft,
+    Raw,
+    join_lines,
+    without_places,
+)
+from citebed.drafts.records import Place
 from citebed.drafts.references import is_references_heading, split_references
 from citebed.drafts.rst import place_markdown_roles
 from citebed.drafts.tex_commands import place_commands
+from citebed.errors import CitebedError
 from citebed.text.identifiers import doi_in
 from citebed.text.latex import DISPLAY_MATHS, maths_as_text
 from citebed.text.normalise import fold, unique
@@ -94,11 +104,6 @@ def _placed(text: str, parsed: ParsedDraft) -> str:
     keys = [match[1] or match[2] for match in _KEY.finditer(text)]
     works = [key for key in keys if not _CROSS_REFERENCE.match(key)]
     return parsed.cite(works) if works else ""
-
-
-def entry_text(line: str) -> str:
-    """Remove emphasis from a line of a reference list, and keep its URLs."""
-    return _EMPHASIS.sub("", _LINK.sub(r"\2 \3 ", line))
 
 
 # --- Blocks -----------------------------------------------------------------------------------
@@ -192,7 +197,9 @@ class _Reader:
             self._section = text
 
     def _end_references(self) -> None:
-        self._parsed.entries += split_references([entry_text(line) for line in self._entries])
+        self._parsed.entries += split_references(
+            [_EMPHASIS.sub("", _LINK.sub(r"\2 \3 ", line)) for line in self._entries]
+        )
         self._level, self._entries = 0, []
 
     def end(self) -> None:
@@ -310,37 +317,35 @@ _BLOCK_TEXT = re.compile(r"[|>][+-]?\d?$")
 def read_front(lines: Sequence[str], parsed: ParsedDraft) -> int:
     """Read the front matter, if any, and return its number of lines."""
     if lines and lines[0].startswith("% "):
-        return _read_title_block(lines, parsed)
+        values = [line[1:].strip() for line in takewhile(lambda line: line[:1] == "%", lines[:3])]
+        parsed.title = values[0]
+        if len(values) > 1:
+            parsed.authors = unique(part.strip() for part in values[1].split(";"))
+        return len(values)
     if not lines or lines[0].rstrip() != "---" or not any(map(_FIELD.match, lines[1:3])):
         return 0
     end = next((i for i, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), 0)
     if not end:
         return 0
-    for name, values, line in _fields(lines[1:end]):
-        _take(name, values, _raw("\n".join(values), line + 1, lines), parsed)
-    return end + 1
-
-
-def _read_title_block(lines: Sequence[str], parsed: ParsedDraft) -> int:
-    """Read pandoc's title block: ``% title``, ``% authors``, ``% date``."""
-    values = [line[1:].strip() for line in takewhile(lambda line: line[:1] == "%", lines[:3])]
-    parsed.title = values[0]
-    if len(values) > 1:
-        parsed.authors = unique(part.strip() for part in values[1].split(";"))
-    return len(values)
-
-
-def _fields(lines: Sequence[str]) -> list[tuple[str, list[str], int]]:
-    """Return the name, values and line of each top-level field."""
     items: list[tuple[str, list[str], int]] = []
-    for number, line in enumerate(lines, start=1):
-        match = _FIELD.match(line)
+    for number, each in enumerate(lines[1:end], start=1):
+        match = _FIELD.match(each)
         if match is not None:
-            values = _values(match[2] or "")
-            items.append((match[1].lower(), values, number if values else number + 1))
-        elif items and line.strip():
-            items[-1][1].append(_nested(line))
-    return items
+            parts = _values(match[2] or "")
+            items.append((match[1].lower(), parts, number if parts else number + 1))
+        elif items and each.strip():
+            items[-1][1].append(_nested(each))
+    for name, values, line in items:
+        raw = _raw("\n".join(values), line + 1, lines)
+        if name == "title":
+            parsed.title = fold(" ".join(values))
+        elif name in ("author", "authors"):
+            parsed.authors = unique(map(fold, values))
+        elif name == "bibliography":
+            parsed.name_bibliographies(values)
+        elif name == "abstract" and any(values):
+            parsed.blocks.append(Block(raw.text, raw, "Abstract"))
+    return end + 1
 
 
 def _nested(line: str) -> str:
@@ -367,12 +372,61 @@ def _unquoted(raw: str) -> str:
     return raw.split(" #", 1)[0].strip()
 
 
-def _take(name: str, values: list[str], raw: Raw, parsed: ParsedDraft) -> None:
-    if name == "title":
-        parsed.title = fold(" ".join(values))
-    elif name in ("author", "authors"):
-        parsed.authors = unique(map(fold, values))
-    elif name == "bibliography":
-        parsed.name_bibliographies(values)
-    elif name == "abstract" and any(values):
-        parsed.blocks.append(Block(raw.text, raw, "Abstract"))
+# --- Notebooks ------------------------------------------------------------------------------------
+
+_MAX_VALUES = 3_000_000
+"""Limit for the number of JSON values in a file, since each takes memory."""
+_DAMAGED = "open it in Jupyter and save it again"
+_MOST_LEVEL = 6
+_PROSE_CELLS = ("markdown", "heading", "raw")
+
+
+def read_notebook(data: bytes, name: str, file: str, parsed: ParsedDraft) -> None:
+    """Read the Markdown cells of a Jupyter notebook into ``parsed`` as one text.
+
+    A position is a cell of ``file`` (or ``""``), counted from 1 among all cells, and a line in it:
+    ``draft.ipynb#cell-3``. Raise ``CitebedError`` if the notebook is damaged.
+    """
+    prose: list[tuple[int, str]] = []
+    for number, cell in enumerate(_cells(data, name), start=1):
+        kind = cell.get("cell_type") if isinstance(cell, dict) else None
+        source = cell["source"] if kind in _PROSE_CELLS and "source" in cell else ""
+        parts = source if isinstance(source, list) else [source]  # lines, or the whole text
+        text = "".join(part for part in parts if isinstance(part, str))
+        text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", " ")
+        text = without_places(text.encode("utf-8", "replace").decode("utf-8"))
+        if kind == "heading":  # of old notebooks
+            level = cell.get("level")
+            marks = min(level, _MOST_LEVEL) if isinstance(level, int) and level > 0 else 1
+            text = f"{'#' * marks} {' '.join(text.split())}"
+        elif kind == "raw" and (number > 1 or not text.startswith("---\n")):  # no front matter
+            text = ""
+        if text.strip():
+            prose.append((number, text))
+    places = [(number, line) for number, text in prose for line in range(1, text.count("\n") + 3)]
+    read_markdown("".join(f"{text}\n\n" for _, text in prose), parsed)
+    for at, block in enumerate(parsed.blocks if places else ()):
+        origins = []
+        for origin in block.raw.origins:
+            number, line = places[min(origin.place.line, len(places)) - 1]
+            place = Place(f"{file}#cell-{number}", line, origin.place.column)
+            origins.append(origin._replace(place=place))
+        parsed.blocks[at] = block._replace(raw=block.raw._replace(origins=origins))
+
+
+def _cells(data: bytes, name: str) -> list[Any]:
+    if sum(map(data.count, (b",", b"[", b"{"))) > _MAX_VALUES:
+        raise CitebedError(
+            f"{name}: a notebook of more than {_MAX_VALUES:,} values; clear its outputs first"
+        )
+    try:
+        notebook = json.loads(data.decode("utf-8-sig", "replace"))
+    except (ValueError, RecursionError) as error:
+        what = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise CitebedError(f"{name}: a damaged notebook ({what}); {_DAMAGED}") from error
+    sheets = notebook.get("worksheets") if isinstance(notebook, dict) else None
+    first = sheets[0] if isinstance(sheets, list) and sheets else notebook  # as before 2015
+    cells = first.get("cells") if isinstance(first, dict) else None
+    if not isinstance(cells, list):
+        raise CitebedError(f"{name}: a notebook without a list of cells; {_DAMAGED}")
+    return cells

@@ -161,19 +161,6 @@ def walk(package: Package, member: str, walker: Walker) -> bool:
         return False
     parser = expat.ParserCreate(namespace_separator="}")
     parser.buffer_text = True
-    _connect(parser, walker)
-    try:
-        for at in range(0, len(data), _PIECE):
-            parser.Parse(data[at : at + _PIECE], False)
-        parser.Parse(b"", True)
-    except _Refused as error:
-        raise package.error(f"{member} in it {error}") from None
-    except (expat.ExpatError, LookupError, ValueError) as error:
-        raise package.error(f"{member} in it is not valid XML ({error}); save it again") from error
-    return True
-
-
-def _connect(parser: expat.XMLParserType, walker: Walker) -> None:
     short, left = _shortener(walker.spaces), _MOST_ELEMENTS
 
     def start(name: str, attributes: dict[str, str]) -> None:
@@ -192,6 +179,15 @@ def _connect(parser: expat.XMLParserType, walker: Walker) -> None:
     parser.EndElementHandler = lambda name: walker.end(short(name))
     parser.CharacterDataHandler = walker.text
     parser.StartDoctypeDeclHandler = refuse
+    try:
+        for at in range(0, len(data), _PIECE):
+            parser.Parse(data[at : at + _PIECE], False)
+        parser.Parse(b"", True)
+    except _Refused as error:
+        raise package.error(f"{member} in it {error}") from None
+    except (expat.ExpatError, LookupError, ValueError) as error:
+        raise package.error(f"{member} in it is not valid XML ({error}); save it again") from error
+    return True
 
 
 _MOST_NAMES = 10_000
@@ -297,9 +293,6 @@ class Outline:
             kind = paragraph.kind if paragraph.kind in ("caption", "item") else ""
             section = "Abstract" if paragraph.kind == "abstract" else self._section
             self._block(text, displayed, section, kind)
-        self._take_notes(paragraph)
-
-    def _take_notes(self, paragraph: Paragraph) -> None:
         for note in paragraph.notes:
             self._block(note.text, "".join(note.displayed).replace("\n", " "), self._section)
 
@@ -310,43 +303,34 @@ class Outline:
     def _is_structure(self, paragraph: Paragraph, plain: str) -> bool:
         """Add a title, a heading or a reference entry; return False for prose."""
         if paragraph.kind in ("title", "author"):
-            self._take_front(paragraph.kind, plain)
+            parsed = self._parsed
+            if paragraph.kind == "title":
+                parsed.title = fold(f"{parsed.title} {plain}")
+            else:
+                parsed.authors = unique([*parsed.authors, plain])
             return True
         level = (paragraph.level or _LOWEST) if paragraph.kind == "heading" else 0
         if not level and (is_references_heading(plain) or self._is_unstyled_heading(plain)):
             level = _LOWEST
         if level and plain:
-            self._head(plain, level)
+            if is_references_heading(plain):
+                self._level = level
+            elif not self._level or level <= self._level:
+                self._level = 0
+                self._heads.append((level, plain))
+                self._section = plain
             return True
         if paragraph.kind == "reference" or self._level:
-            self._reference(paragraph, plain)
+            # The item number is not part of the text.
+            self._items += paragraph.kind == "item"
+            label = f"[{self._items}] " if paragraph.kind == "item" else ""
+            self._references += [f"{label}{plain}", ""]
             return True
         return False
 
     def _is_unstyled_heading(self, plain: str) -> bool:
         """Return True for a heading that does not have a heading style."""
         return bool(parse_heading(plain)) and (not self._level or ends_references(plain))
-
-    def _take_front(self, kind: str, plain: str) -> None:
-        parsed = self._parsed
-        if kind == "title":
-            parsed.title = fold(f"{parsed.title} {plain}")
-        else:
-            parsed.authors = unique([*parsed.authors, plain])
-
-    def _head(self, plain: str, level: int) -> None:
-        if is_references_heading(plain):
-            self._level = level
-        elif not self._level or level <= self._level:
-            self._level = 0
-            self._heads.append((level, plain))
-            self._section = plain
-
-    def _reference(self, paragraph: Paragraph, plain: str) -> None:
-        """Add an entry with its item number, which is not part of the text."""
-        self._items += paragraph.kind == "item"
-        label = f"[{self._items}] " if paragraph.kind == "item" else ""
-        self._references += [f"{label}{plain}", ""]
 
     def end(self) -> None:
         """Store the references and the title at the end of the text."""
@@ -404,7 +388,15 @@ class Citations:
             value = _TAG_VALUE.match(code)
             return self._read_csl(_json_at(_decoded(value[1]), 0)) if value else []
         if (at := code.find(_ENDNOTE)) >= 0:
-            return self._read_endnote(code[at:])
+            root, _ = parse_xml(code[at:].encode("utf-8", "replace"))
+            names = []
+            for cite in descendants(root, "Cite"):
+                record = child(cite, "record")
+                document = parse_endnote_record(record, 1) if record is not None else None
+                if isinstance(document, Document):
+                    number = text_at(cite, "RecNum")
+                    names.append(self._add_entry(document, f"EndNote {number}" if number else ""))
+            return [name for name in names if name]
         if match := _WORD.match(code):
             return [self._add_source(tag) for tag in _tags(match[1])]
         return _JABREF.findall(code)
@@ -419,17 +411,6 @@ class Citations:
             document = parse_csl_item(JsonObject(1, described))
             if isinstance(document, Document):
                 names.append(self._add_entry(document, _csl_key(item, data)))
-        return [name for name in names if name]
-
-    def _read_endnote(self, xml: str) -> list[str]:
-        root, _ = parse_xml(xml.encode("utf-8", "replace"))
-        names = []
-        for cite in descendants(root, "Cite"):
-            record = child(cite, "record")
-            document = parse_endnote_record(record, 1) if record is not None else None
-            if isinstance(document, Document):
-                number = text_at(cite, "RecNum")
-                names.append(self._add_entry(document, f"EndNote {number}" if number else ""))
         return [name for name in names if name]
 
     def _add_entry(self, document: Document, key: str) -> str:

@@ -174,11 +174,24 @@ class _Body:
         if self._skipped:
             self._skipped -= 1
         elif name in _PARAGRAPHS:
-            self._end_paragraph()
+            if not self._open:
+                return
+            paragraph = self._open.pop()
+            if self._open and self._open[-1].kind == "none" and self._open[-1].in_note:
+                note = self._open[-1]
+                note.words += [*paragraph.words, " "]
+                note.displayed += [*paragraph.displayed, " "]
+                return
+            self._cited = []  # an unclosed citation ends with its paragraph
+            self._outline.take(paragraph)
         elif name == "text:note-body":
             self._end_note()
         elif name == "text:a":
-            self._end_link()
+            target = self._links.pop() if self._links else ""
+            if not self._open or self._cited or not target:
+                return
+            if mark := self._parsed.cite_url(target):
+                self._open[-1].words.append(f" {mark}")
         elif name == "text:section":
             self._in_bibliography -= self._sections.pop() if self._sections else 0
         elif name == "text:bibliography-mark":
@@ -209,18 +222,6 @@ class _Body:
         level = attributes.get("outline-level", "")
         number = int(level) if re.fullmatch(r"\d", level) else 0
         self._open.append(Paragraph(kind="heading", level=number, in_table=self._tables > 0))
-
-    def _end_paragraph(self) -> None:
-        if not self._open:
-            return
-        paragraph = self._open.pop()
-        if self._open and self._open[-1].kind == "none" and self._open[-1].in_note:
-            note = self._open[-1]
-            note.words += [*paragraph.words, " "]
-            note.displayed += [*paragraph.displayed, " "]
-            return
-        self._cited = []  # an unclosed citation ends with its paragraph
-        self._outline.take(paragraph)
 
     def _start_note(self, _: Attributes) -> None:
         self._open.append(Paragraph(kind="none", in_note=True))
@@ -285,13 +286,6 @@ class _Body:
 
     def _start_link(self, attributes: Attributes) -> None:
         self._links.append(attributes.get("href", ""))
-
-    def _end_link(self) -> None:
-        target = self._links.pop() if self._links else ""
-        if not self._open or self._cited or not target:
-            return
-        if mark := self._parsed.cite_url(target):
-            self._open[-1].words.append(f" {mark}")
 
 
 _MOST_ALIKE = 200

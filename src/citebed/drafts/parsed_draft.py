@@ -16,7 +16,6 @@ from itertools import accumulate, chain, takewhile
 from operator import attrgetter
 from typing import NamedTuple
 
-from citebed.drafts.citation_placeholders import is_placeholder
 from citebed.drafts.records import Entry, Place
 from citebed.text.identifiers import arxiv_in, doi_in, normalise_doi
 from citebed.text.normalise import unique
@@ -115,16 +114,14 @@ def find_places(raw: Raw, sentences: Sequence[str]) -> tuple[Place, ...]:
     for sentence in sentences:
         words = _RUN.findall(sentence)
         at = letters.find(words, at) if words else at
-        places.append(raw.place(_with_lead(raw.text, letters.position(at), sentence)))
+        offset = letters.position(at)
+        first = _RUN.search(sentence)
+        lead = sentence[: first.start()] if first else ""
+        places.append(
+            raw.place(offset - len(lead) if lead and raw.text.endswith(lead, 0, offset) else offset)
+        )
         at += sum(map(len, words))  # raw text has all the letters of the words, and some of markup
     return tuple(places)
-
-
-def _with_lead(text: str, at: int, sentence: str) -> int:
-    """Return the start of a sentence, given its first letter: perhaps a bracket before it."""
-    first = _RUN.search(sentence)
-    lead = sentence[: first.start()] if first else ""
-    return at - len(lead) if lead and text.endswith(lead, 0, at) else at
 
 
 # --- Content ----------------------------------------------------------------------------------
@@ -134,6 +131,11 @@ def _with_lead(text: str, at: int, sentence: str) -> int:
 # through every conversion, and drafts do not use them.
 _OPEN, _CLOSE = "\ue000", "\ue001"
 PLACE = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
+_PLACEHOLDER = re.compile(
+    r"[?.…_-]+|x{2,}|(?:todo|fixme|tbd)(?:[-_:.].*)?|missing|cite|ref|citation(?:[-_]?needed)?",
+    re.IGNORECASE,
+)
+"""A name in place of a key: ``?``, ``TODO``, ``XXX``."""
 _RESERVED = str.maketrans({_OPEN: " ", _CLOSE: " "})
 
 
@@ -182,7 +184,7 @@ class ParsedDraft:
         A citation without any key is a placeholder.
         """
         every = tuple(names)
-        known = tuple(name for name in every if not is_placeholder(name))
+        known = tuple(name for name in every if not _PLACEHOLDER.fullmatch(name))
         self.citations.append(known)
         place = f"{_OPEN}{len(self.citations) - 1}{_CLOSE}"
         return place + self.cite(()) if known and known != every else place

@@ -46,7 +46,10 @@ def read_plain(text: str, parsed: ParsedDraft) -> None:
     lines, after = _without_references(split_lines(text), parsed)
     paragraphs = _paragraphs(lines)
     paragraphs += _paragraphs(after) if after else []
-    heads = [_heading(paragraph) for paragraph in paragraphs]
+    heads = [
+        "" if len(paragraph) > 1 else parse_heading(fold(paragraph[0].text))
+        for paragraph in paragraphs
+    ]
     start = _take_title(paragraphs, heads, parsed)
     section = ""
     for index in range(start, len(paragraphs)):
@@ -121,11 +124,6 @@ def _cut(group: Paragraph, starts: list[int]) -> list[Paragraph]:
     return [group[start:end] for start, end in pairwise([*starts, len(group)])]
 
 
-def _heading(paragraph: Paragraph) -> str:
-    """Return the text of a heading, or "" if the paragraph is not a heading."""
-    return "" if len(paragraph) > 1 else parse_heading(fold(paragraph[0].text))
-
-
 def parse_heading(text: str) -> str:
     """Return the text if its words alone show that it is a heading (``2 Related work``), or ""."""
     if len(text) > 100 or text.endswith(_ENDS_A_SENTENCE) or not text:
@@ -147,15 +145,11 @@ def _take_title(paragraphs: list[Paragraph], heads: list[str], parsed: ParsedDra
     if first.endswith(_ENDS_A_SENTENCE[:1]) or _NAMED.fullmatch(first):
         return 0
     parsed.title = first
-    return _after_authors(paragraphs, heads)
-
-
-def _after_authors(paragraphs: list[Paragraph], heads: list[str]) -> int:
-    """Skip names and affiliations between the title and the first heading."""
-    first = next((index for index, head in enumerate(heads) if index and head), 0)
-    between = paragraphs[1:first]
+    # Skip names and affiliations between the title and the first heading.
+    head = next((index for index, text in enumerate(heads) if index and text), 0)
+    between = paragraphs[1:head]
     is_prose = any(part[-1].text.rstrip().endswith(_ENDS_A_SENTENCE[:3]) for part in between)
-    return 1 if is_prose or not 0 < first < 12 else first
+    return 1 if is_prose or not 0 < head < 12 else head
 
 
 # --- Pages ----------------------------------------------------------------------------------
@@ -174,7 +168,14 @@ _OPEN_END = re.compile(r"[\w,;)–-]\s*$")
 
 def split_lines(text: str) -> list[Line]:
     """Return the lines of a text without page numbers and running heads, with pages joined."""
-    pages = _pages(text)
+    pages: list[list[Line]] = [[]]
+    for number, whole in enumerate(text.split("\n"), start=1):
+        first, *others = whole.split("\f")
+        pages[-1].append(Line(first, number))
+        column = len(first) + 2
+        for other in others:
+            pages.append([Line(other, number, column)])
+            column += len(other) + 1
     if len(pages) == 1:
         return pages[0]
     heads = Counter(shape for page in pages for shape in {_shape(line) for line in _edges(page)})
@@ -190,18 +191,6 @@ def split_lines(text: str) -> list[Line]:
                 joined.append(Line("", lines[0].number))
         joined += lines
     return joined
-
-
-def _pages(text: str) -> list[list[Line]]:
-    pages: list[list[Line]] = [[]]
-    for number, line in enumerate(text.split("\n"), start=1):
-        first, *others = line.split("\f")
-        pages[-1].append(Line(first, number))
-        column = len(first) + 2
-        for other in others:
-            pages.append([Line(other, number, column)])
-            column += len(other) + 1
-    return pages
 
 
 def _edges(page: list[Line]) -> list[Line]:

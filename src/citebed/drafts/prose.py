@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from citebed.drafts.citation_placeholders import mark_placeholders, skip_reason
-from citebed.drafts.parsed_draft import PLACE, Block, ParsedDraft, find_places
-from citebed.drafts.records import Entry, Passage
+from citebed.drafts.parsed_draft import PLACE, ParsedDraft, find_places
+from citebed.drafts.records import STUB, Entry, Passage, Place
 from citebed.drafts.references import is_authored
 from citebed.text.hyphens import join_hyphens
 from citebed.text.identifiers import replace_identifiers
@@ -66,45 +66,44 @@ def make_passages(parsed: ParsedDraft) -> tuple[Passage, ...]:
     references = _ReferenceList(parsed.entries)
     passages: list[Passage] = []
     for block in parsed.blocks:
-        passage = _passage(block, len(passages) + 1, parsed, references)
+        named = replace_identifiers(block.text, lambda name: parsed.cite([name]))
+        text = fold(join_hyphens(mark_placeholders(named, lambda: parsed.cite(()))))
+        shown, citations = _insert_markers(text, parsed)
+        citations = sorted([*citations, *_printed_citations(shown, citations, references, parsed)])
+        sentences: list[str] = []
+        cites: list[tuple[str, ...]] = []
+        wanted: dict[int, None] = {}
+        for sentence, names, wants in _sentences(shown, citations):
+            plain = sentence
+            if _MAY_CITE.search(plain):
+                plain = _EMPTY.sub("", remove_markers(plain))
+            clean = _LOOSE.sub("", fold(plain.replace("\\", " ")))
+            if any(map(str.isalnum, clean)) or not sentences:
+                sentences.append(clean)
+                cites.append(names)
+            else:
+                cites[-1] = unique((*cites[-1], *names))
+            wanted |= {len(sentences) - 1: None} if wants else {}
+        words = " ".join(filter(None, sentences))
+        places = find_places(block.raw, sentences)
+        source, line, column = places[0] if places else block.raw.place(0)
+        passage = Passage(
+            text=words,
+            line=line,
+            section=block.section,
+            number=len(passages) + 1,
+            cites=unique(name for names in cites for name in names),
+            sentences=tuple(sentences),
+            sentence_cites=tuple(cites),
+            source=source,
+            column=column,
+            places=places,
+            silent=skip_reason(words, sentences, block.kind, block.section),
+            wanted=tuple(wanted),
+        )
         if any(map(str.isalnum, passage.text)):
             passages.append(passage)
     return tuple(passages)
-
-
-def _passage(block: Block, number: int, parsed: ParsedDraft, references: _ReferenceList) -> Passage:
-    named = replace_identifiers(block.text, lambda name: parsed.cite([name]))
-    text = fold(join_hyphens(mark_placeholders(named, lambda: parsed.cite(()))))
-    shown, citations = _insert_markers(text, parsed)
-    citations = sorted([*citations, *_printed_citations(shown, citations, references, parsed)])
-    sentences: list[str] = []
-    cites: list[tuple[str, ...]] = []
-    wanted: dict[int, None] = {}
-    for sentence, names, wants in _sentences(shown, citations):
-        clean = _clean(sentence)
-        if any(map(str.isalnum, clean)) or not sentences:
-            sentences.append(clean)
-            cites.append(names)
-        else:
-            cites[-1] = unique((*cites[-1], *names))
-        wanted |= {len(sentences) - 1: None} if wants else {}
-    words = " ".join(filter(None, sentences))
-    places = find_places(block.raw, sentences)
-    source, line, column = places[0] if places else block.raw.place(0)
-    return Passage(
-        text=words,
-        line=line,
-        section=block.section,
-        number=number,
-        cites=unique(name for names in cites for name in names),
-        sentences=tuple(sentences),
-        sentence_cites=tuple(cites),
-        source=source,
-        column=column,
-        places=places,
-        silent=skip_reason(words, sentences, block.kind, block.section),
-        wanted=tuple(wanted),
-    )
 
 
 def _insert_markers(text: str, parsed: ParsedDraft) -> tuple[str, list[_Citation]]:
@@ -155,9 +154,90 @@ def _sentences(
         start_of_own = upto
 
 
-def _clean(sentence: str) -> str:
-    """Remove the markers from a sentence, with remains such as ``(see )``, `` ,`` and ``al..``."""
-    text = sentence
-    if _MAY_CITE.search(text):
-        text = _EMPTY.sub("", remove_markers(text))
-    return _LOOSE.sub("", fold(text.replace("\\", " ")))
+# --- Placeholders for citations, and passages without citations -----------------------------------
+
+_TO_CITE = r"(?:citations?(?: needed)?|cite(?: this| here| me)?|refs?\.?(?: needed)?|references?)"
+_BRACKETED = re.compile(
+    rf"\[(?:\?+(?:[,;]\s?\?+)*|@\??|{_TO_CITE}|(?:todo|tbd|fixme)(?::? ?{_TO_CITE})?|x{{2,3}})\]"
+    rf"|\((?:\?+|citations? needed|refs?\.? needed|(?:todo|fixme):? ?{_TO_CITE}|cite|ref)\)"
+    r"|(?<=\s)\[\](?=[\s.,;:)])",
+    re.IGNORECASE,
+)
+
+
+def mark_placeholders(text: str, place: Callable[[], str]) -> str:
+    """Replace the placeholders in a text by the marks that ``place`` returns."""
+    return _BRACKETED.sub(lambda _: place(), text)
+
+
+def put_placeholders_first(passages: Sequence[Passage]) -> list[Passage]:
+    """Return the sentences with a placeholder first, each alone, then the rest of all passages."""
+    first = [_part(each, [number]) for each in passages for number in each.wanted]
+    rests = [[n for n in range(len(each.sentences)) if n not in each.wanted] for each in passages]
+    pairs = zip(passages, rests, strict=True)
+    others = [_part(each, rest) if each.wanted else each for each, rest in pairs]
+    return [*first, *(each for each in others if each.text)]
+
+
+def _part(passage: Passage, numbers: Sequence[int]) -> Passage:
+    """Return a passage with only these sentences."""
+    sentences = tuple(passage.sentences[number] for number in numbers)
+    cites = tuple(passage.sentence_cites[number] for number in numbers)
+    places = tuple(passage.places[number] for number in numbers)
+    start = places[0] if places else Place(passage.source, passage.line, passage.column)
+    wanted = tuple(at for at, number in enumerate(numbers) if number in passage.wanted)
+    return replace(
+        passage, text=" ".join(sentences), source=start.source, line=start.line,
+        column=start.column, cites=unique(name for names in cites for name in names),
+        sentences=sentences, sentence_cites=cites, places=places, wanted=wanted,
+    )  # fmt: skip
+
+
+# --- Passages without citations ---------------------------------------------------------------
+
+
+_CAPTION = re.compile(
+    r"(?:Figure|Fig\.|Table|Tab\.|Algorithm|Listing|Scheme|Abbildung|Tabelle|Tableau)\s*"
+    r"(?:(?:[A-Z]\.?)?\d{1,3}(?:\.\d{1,2})?\s?[a-z]?\s*(?:[.:|]|[–—-]\s)|:)\s*\S"
+)
+_KEYWORDS = re.compile(
+    r"(?:keywords|key words|index terms|ccs concepts)\b\s*[:.–—-]", re.IGNORECASE
+)
+_THANKS = re.compile(
+    r"(?:\d+(?:\.\d+)*\.?\s+)?(?:acknowledge?ments?|funding|author contributions?"
+    r"|(?:conflicts?|declaration) of (?:competing )?interests?|competing interests"
+    r"|data availability(?: statement)?)",
+    re.IGNORECASE,
+)
+_ENDED = re.compile(r"[.!?…。！？][\"'”’»)\]]*$")
+# In scripts without blanks, each character counts as a word.
+_WORD = re.compile(r"[\u0e00-\u0eff\u3040-\u9fff]|[^\s\u0e00-\u0eff\u3040-\u9fff]+")
+_FEWEST_WORDS = 10
+"""A passage with fewer words that does not end like a sentence is a heading or a list fragment."""
+_FEWEST, _FEWEST_OF_ITEM = 3, 4
+"""A passage or list item with fewer words is a stub, even if it ends like a sentence."""
+
+
+def skip_reason(text: str, sentences: Sequence[str], kind: str, section: str) -> str:
+    """Return the reason why a passage needs no citations, or "" for prose."""
+    if kind == "caption" or is_caption(text):
+        return "caption"
+    if _KEYWORDS.match(text):
+        return "list of keywords"
+    if _THANKS.fullmatch(section):
+        return "acknowledgement"
+    is_bare = _words(text) < (_FEWEST_OF_ITEM if kind == "item" else _FEWEST)
+    return STUB if is_bare or all(map(_is_stub, sentences)) else ""
+
+
+def is_caption(text: str) -> bool:
+    """Return True if a text begins like a caption: ``Figure 3: …``."""
+    return _CAPTION.match(text) is not None
+
+
+def _is_stub(sentence: str) -> bool:
+    return _words(sentence) < _FEWEST_WORDS and not _ENDED.search(sentence)
+
+
+def _words(text: str) -> int:
+    return len(_WORD.findall(text))

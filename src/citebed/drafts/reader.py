@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from citebed.drafts.files import IncludedFiles, decode_text, document_kind, read_draft_bytes
-from citebed.drafts.parsed_draft import ParsedDraft, is_key, without_places
+from citebed.drafts.parsed_draft import Block, Origin, ParsedDraft, Raw, is_key, without_places
 from citebed.drafts.plain import read_plain
 from citebed.drafts.prose import make_passages
-from citebed.drafts.records import Cited, Draft, Unit
+from citebed.drafts.records import PAGE, Cited, Draft, Place, Unit
+from citebed.drafts.references import parse_entry
 from citebed.drafts.rst import read_rst
 from citebed.drafts.typst import read_typst
 from citebed.errors import CitebedError, UnknownName
@@ -87,11 +88,7 @@ def draft_from_bytes(
     files = files or IncludedFiles(None)
     path = files.draft
     if is_pdf(data[:HEAD_BYTES], name):
-        from citebed.drafts.pdf import read_pdf  # starts a process
-
-        paper = ParsedDraft()
-        read_pdf(data, name, paper)
-        return _draft(paper, path)
+        return _draft(_parse_pdf(data, name), path)
     if name.lower().endswith(".pdf"):
         raise CitebedError(f"{name}: {explain_not_pdf(data[:HEAD_BYTES])}")
     if (parsed := _parse_package(data, name, files)) is not None:
@@ -100,6 +97,31 @@ def draft_from_bytes(
     _refuse_records(text, name, form)
     notes = ["bytes that are not UTF-8 were read as Windows-1252"] if not_utf8 else []
     return _read(text, form or guess_form(text), files, notes)
+
+
+def _parse_pdf(data: bytes, name: str) -> ParsedDraft:
+    """Parse a PDF; the line of a position is the page, which is all that a reader can find again.
+
+    Raise ``FormatError`` if it cannot be read.
+    """
+    from citebed.papers.child_process import PaperFile, PaperProblem, read_paper  # starts a process
+    from citebed.papers.paper import PlacedText
+
+    paper = read_paper(PaperFile(name, data))
+    if isinstance(paper, PaperProblem):
+        raise paper.error
+    parsed = ParsedDraft(title=paper.title, authors=paper.authors)
+    texts = [(PlacedText(paper.abstract), "Abstract", "")] if paper.abstract else []
+    texts += [(p.content, p.section, "item" if p.is_item else "") for p in paper.paragraphs]
+    for content, section, kind in texts:
+        page = content.places[0].page + 1 if content.places else 1
+        raw = Raw(content.text, [Origin(0, Place(PAGE, page), exact=False)])
+        parsed.blocks.append(Block(content.text, raw, section, kind))
+    for number, entry in enumerate(paper.references, 1):
+        parsed.entries.append(parse_entry(entry.label or str(number), entry.content.text))
+    for note in paper.notes:
+        parsed.note(note)
+    return parsed
 
 
 def _parse_package(data: bytes, name: str, files: IncludedFiles) -> ParsedDraft | None:
@@ -115,7 +137,7 @@ def _parse_package(data: bytes, name: str, files: IncludedFiles) -> ParsedDraft 
 
         read_opendocument(data, name, parsed)
     elif kind == NOTEBOOK:
-        from citebed.drafts.notebook import read_notebook
+        from citebed.drafts.markdown import read_notebook
 
         path = files.draft
         read_notebook(data, name, path.name if path else "", parsed)
@@ -253,32 +275,27 @@ def _draft(parsed: ParsedDraft, path: Path | None) -> Draft:
     passages = make_passages(parsed)
     if not passages:
         parsed.note("the text contains no prose")
-    return Draft(
-        passages=passages,
-        title=parsed.title,
-        authors=unique(parsed.authors),
-        cited=_cited(parsed),
-        bibliography_files=tuple(parsed.bibliographies),
-        notes=parsed.notes,
-        file=printable(path) if path else "",
-        library=tuple(parsed.library),
-    )
-
-
-def _cited(parsed: ParsedDraft) -> Cited:
-    """Return the works that the text cites, and the entries of its reference list."""
     names, entries = parsed.cited_names(), parsed.entries
     arxiv = [name.removeprefix("arXiv:") for name in names if name.startswith("arXiv:")]
     dois = [doi for name in names if (doi := normalise_doi(name))]
     dois += [entry.doi for entry in entries if entry.doi]
     arxiv += [entry.arxiv for entry in entries if entry.arxiv]
     arxiv += [number for doi in dois if (number := arxiv_of_doi(doi))]
-    return Cited(
-        keys=unique(name for name in names if is_key(name)),
-        dois=unique(dois),
-        arxiv=unique(arxiv),
-        titles=unique(entry.title for entry in entries),
-        numbers=tuple(sorted(parsed.numbers)),
-        entries=tuple(entries),
-        authored=tuple(parsed.author_year),
+    return Draft(
+        passages=passages,
+        title=parsed.title,
+        authors=unique(parsed.authors),
+        cited=Cited(
+            keys=unique(name for name in names if is_key(name)),
+            dois=unique(dois),
+            arxiv=unique(arxiv),
+            titles=unique(entry.title for entry in entries),
+            numbers=tuple(sorted(parsed.numbers)),
+            entries=tuple(entries),
+            authored=tuple(parsed.author_year),
+        ),
+        bibliography_files=tuple(parsed.bibliographies),
+        notes=parsed.notes,
+        file=printable(path) if path else "",
+        library=tuple(parsed.library),
     )

@@ -119,6 +119,8 @@ _PROSE = frozenset(
     versionchanged deprecated theorem lemma proof definition remark example quote parsed-quote
     """.split()  # noqa: SIM905
 )
+_WITHOUT_ARGUMENT = ("topic", "sidebar", "admonition", "container", "only", "theorem")
+"""Directives of prose whose argument is not prose."""
 _CAPTIONED = frozenset(("figure", "subfigure", "carousel"))
 _BIBLIOGRAPHIES = frozenset(("bibliography", "footbibliography"))
 _DEEPEST = 50
@@ -235,7 +237,11 @@ class _Reader:
 
     def _directive(self, name: str, argument: str, line: _Line, body: list[_Line]) -> None:
         name = name.lower()
-        options = _options(body)
+        options = 0
+        while options < len(body) and (
+            _FIELD.match(body[options].text) or re.fullmatch(r":[\w-]+:.*", body[options].text)
+        ):
+            options += 1
         content = body[options:]
         if name in _BIBLIOGRAPHIES:
             self._parsed.name_bibliographies(argument.split())
@@ -244,30 +250,20 @@ class _Reader:
             first = next(n for n, each in enumerate(content) if each.text)
             self._paragraph(content[first : _end_of_paragraph(content, first)], "caption")
         elif name in _PROSE:
-            self._admonition(name, argument, line, content)
-
-    def _admonition(self, name: str, argument: str, line: _Line, content: list[_Line]) -> None:
-        if self._depth == _DEEPEST:
-            return
-        self._depth += 1
-        before = self._section
-        self._section = (
-            "Abstract" if name == "abstract" or argument.lower() == "abstract" else before
-        )
-        if argument and name not in (
-            "topic",
-            "sidebar",
-            "admonition",
-            "container",
-            "only",
-            "theorem",
-        ):
-            self._paragraph(
-                [_Line(argument, line.number, line.column + line.text.rindex(argument))]
+            if self._depth == _DEEPEST:
+                return
+            self._depth += 1
+            before = self._section
+            self._section = (
+                "Abstract" if name == "abstract" or argument.lower() == "abstract" else before
             )
-        self.read(content)
-        self._section = before
-        self._depth -= 1
+            if argument and name not in _WITHOUT_ARGUMENT:
+                self._paragraph(
+                    [_Line(argument, line.number, line.column + line.text.rindex(argument))]
+                )
+            self.read(content)
+            self._section = before
+            self._depth -= 1
 
     def _note(self, match: re.Match[str], line: _Line, body: list[_Line]) -> None:
         """Read ``.. [Lee2019] …`` as an entry, and a numbered note if it looks like a reference."""
@@ -352,13 +348,3 @@ def _end_of_body(lines: list[_Line], at: int, column: int) -> int:
     while end < len(lines) and (not lines[end].text or lines[end].column > column):
         end += 1
     return end
-
-
-def _options(body: list[_Line]) -> int:
-    """Count the lines at the start of a directive's body that are options."""
-    count = 0
-    while count < len(body) and (
-        _FIELD.match(body[count].text) or re.fullmatch(r":[\w-]+:.*", body[count].text)
-    ):
-        count += 1
-    return count

@@ -25,8 +25,7 @@ from citebed.drafts.records import Place
 from citebed.drafts.references import parse_entry
 from citebed.drafts.tex_commands import NOTE, add_citation, is_citation, parse_keys
 from citebed.text.hyphens import join_hyphens
-from citebed.text.latex import DISPLAY_MATHS, INLINE_MATHS, latex_to_text, maths_as_text
-from citebed.text.latex_commands import NOTHING
+from citebed.text.latex import DISPLAY_MATHS, INLINE_MATHS, NOTHING, latex_to_text, maths_as_text
 from citebed.text.normalise import unique
 from citebed.text.regex import compile_regex
 from citebed.wording import list_first
@@ -420,9 +419,6 @@ class TexReader:
         while self._open:
             self._close()
         self._out.flush()
-        self._tell()
-
-    def _tell(self) -> None:
         for what in self._macros.notes:
             self._parsed.note(what)
         names = [f"\\{name}" for name, _ in self._unknown.most_common()]
@@ -449,24 +445,21 @@ class TexReader:
         if token["command"]:
             self._command(token["command"], token.start(), cursor)
         elif token["escaped"] is not None:
-            self._escaped(token, cursor)
+            opening, at = token["escaped"], token.start()
+            if opening in "([" and (match := DISPLAY_MATHS[opening].match(cursor.text, at)):
+                cursor.at = match.end()
+                self._out.write(maths_as_text(match[1]) if opening == "(" else " ", cursor, at)
+            elif opening == "\\":
+                cursor.at = cursor.after_options(cursor.at)
+                self._out.write(" ", cursor, at)
+            else:
+                self._out.write(token[0], cursor, at)
         elif token["maths"]:
             self._maths(token.start(), cursor)
         elif token["close"]:
             self._close_group(token.start(), cursor)
         elif token["par"] or token["blank"]:
             self._out.flush()
-
-    def _escaped(self, token: re.Match[str], cursor: Cursor) -> None:
-        opening, at = token["escaped"], token.start()
-        if opening in "([" and (match := DISPLAY_MATHS[opening].match(cursor.text, at)):
-            cursor.at = match.end()
-            self._out.write(maths_as_text(match[1]) if opening == "(" else " ", cursor, at)
-        elif opening == "\\":
-            cursor.at = cursor.after_options(cursor.at)
-            self._out.write(" ", cursor, at)
-        else:
-            self._out.write(token[0], cursor, at)
 
     def _maths(self, at: int, cursor: Cursor) -> None:
         if match := DISPLAY_MATHS["$"].match(cursor.text, at):
@@ -507,7 +500,12 @@ class TexReader:
         last = self._open.pop()
         self._open_names[last.name] -= 1
         if last.end < 0:
-            self._end_environment(last)
+            if last.name == "thebibliography":
+                self._out.end_list()
+            if last.name.rstrip("*") not in commands.MUTED:
+                self._out.flush()
+            if last.name == "abstract":
+                self._out.section = last.section
         elif last.name in commands.ASIDES:
             self._out.end_aside()
         elif last.name in commands.TITLES:
@@ -531,23 +529,20 @@ class TexReader:
         elif name in commands.RAW and end is not None:
             cursor.at = end + len(f"\\end{{{name}}}")
         else:
-            self._begin_environment(name, has_no_prose, cursor)
-
-    def _begin_environment(self, name: str, has_no_prose: bool, cursor: Cursor) -> None:
-        out = self._out
-        self._open.append(_Open(name, cursor, out.muted, section=out.section))
-        self._open_names[name] += 1
-        if has_no_prose:
-            out.write(" ", cursor, cursor.at)
-            out.muted += 1
-        elif name == "thebibliography":
-            out.begin_list()
-        else:
-            out.flush()
-        if name == "abstract":
-            out.section = "Abstract"
-        cursor.at = cursor.after_options(cursor.at)
-        self._pass(commands.ENVIRONMENT_ARGUMENTS.get(name, 0), cursor)
+            out = self._out
+            self._open.append(_Open(name, cursor, out.muted, section=out.section))
+            self._open_names[name] += 1
+            if has_no_prose:
+                out.write(" ", cursor, cursor.at)
+                out.muted += 1
+            elif name == "thebibliography":
+                out.begin_list()
+            else:
+                out.flush()
+            if name == "abstract":
+                out.section = "Abstract"
+            cursor.at = cursor.after_options(cursor.at)
+            self._pass(commands.ENVIRONMENT_ARGUMENTS.get(name, 0), cursor)
 
     def _end(self, _name: str, cursor: Cursor) -> None:
         if (match := cursor.take(_ENVIRONMENT)) is None:
@@ -559,19 +554,22 @@ class TexReader:
                 self._close()
             self._close()
 
-    def _end_environment(self, last: _Open) -> None:
-        if last.name == "thebibliography":
-            self._out.end_list()
-        if last.name.rstrip("*") not in commands.MUTED:
-            self._out.flush()
-        if last.name == "abstract":
-            self._out.section = last.section
-
     # --- Commands ---------------------------------------------------------------------------
 
     def _command(self, name: str, at: int, cursor: Cursor) -> None:
         if is_citation(name):
-            self._cite(name, at, cursor)
+            start = cursor.at
+            keys, cursor.at = parse_keys(name, cursor.text, start)
+            if not keys and cursor.at > start:  # a placeholder: ``\cite{}``
+                self._parsed.note(f"\\{name}{{}} has no key yet", cursor.place_at(at))
+                if not self._out.muted:
+                    self._out.write(self._parsed.cite(()), cursor, at)
+            elif not keys:
+                self._complain(cursor, at, f"\\{name} without keys")
+            elif self._out.muted:
+                self._parsed.unplaced += keys
+            else:
+                self._out.write(add_citation(name, keys, self._parsed), cursor, at)
         elif (handler := _HANDLERS.get(name)) is not None:
             handler(self, name, cursor)
         elif (body := self._macros.expansion(name, cursor, len(self._cursors))) is not None:
@@ -579,41 +577,22 @@ class TexReader:
         elif name in commands.READ_BY_LATEX_TO_TEXT:
             self._out.write(cursor.text[at : cursor.at], cursor, at)
         elif not self._out.muted:
-            self._leave_out(name, cursor)
-
-    def _leave_out(self, name: str, cursor: Cursor) -> None:
-        """Skip a command without text and its options, but keep the text in its braces."""
-        if name not in NOTHING:
-            cursor.at = cursor.after_options(cursor.at)
-        if name not in commands.KNOWN:
-            self._unknown[name] += 1
-
-    def _cite(self, name: str, at: int, cursor: Cursor) -> None:
-        start = cursor.at
-        keys, cursor.at = parse_keys(name, cursor.text, start)
-        if not keys and cursor.at > start:  # a placeholder: ``\cite{}``
-            self._parsed.note(f"\\{name}{{}} has no key yet", cursor.place_at(at))
-            if not self._out.muted:
-                self._out.write(self._parsed.cite(()), cursor, at)
-        elif not keys:
-            self._complain(cursor, at, f"\\{name} without keys")
-        elif self._out.muted:
-            self._parsed.unplaced += keys
-        else:
-            self._out.write(add_citation(name, keys, self._parsed), cursor, at)
+            # Skip the command and its options, but keep the text in its braces.
+            if name not in NOTHING:
+                cursor.at = cursor.after_options(cursor.at)
+            if name not in commands.KNOWN:
+                self._unknown[name] += 1
 
     def _drop(self, name: str, cursor: Cursor) -> None:
         cursor.at = cursor.after_options(cursor.at)
         if name in _ADDRESSES and (group := cursor.argument(cursor.at)) is not None:
-            self._address(cursor.text[slice(*group)], cursor)
+            # Skip a URL, except in references; a URL of a DOI or of arXiv is a citation.
+            address = cursor.text[slice(*group)]
+            if self._out.in_list:
+                self._out.write(f" {address} ", cursor, cursor.at)
+            elif mark := self._parsed.cite_url(address):
+                self._out.write(mark, cursor, cursor.at)
         self._pass(commands.DROPPED[name], cursor)
-
-    def _address(self, address: str, cursor: Cursor) -> None:
-        """Skip a URL, except in references; a URL of a DOI or of arXiv is a citation."""
-        if self._out.in_list:
-            self._out.write(f" {address} ", cursor, cursor.at)
-        elif mark := self._parsed.cite_url(address):
-            self._out.write(mark, cursor, cursor.at)
 
     def _pass(self, count: int, cursor: Cursor) -> None:
         for _ in range(count):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from citebed.drafts.parsed_draft import ParsedDraft
-from citebed.text.latex_commands import ACCENTS, LETTERS, NOTHING, SYMBOLS
+from citebed.text.latex import ACCENTS, LETTERS, NOTHING, SYMBOLS
 from citebed.text.regex import compile_regex
 
 _BLANK = r"[ \t]*+(?:\n[ \t]*+)?+"

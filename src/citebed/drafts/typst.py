@@ -27,13 +27,6 @@ _DEEPEST = 50
 
 def read_typst(text: str, parsed: ParsedDraft, neighbours: IncludedFiles) -> None:
     """Read Typst into ``parsed``, with the files that it includes."""
-    files = _included(text, parsed, neighbours)
-    labels = frozenset[str]().union(*map(_own_labels, [text, *files.values()]))
-    _Reader(text, parsed, labels, files).read()
-
-
-def _included(text: str, parsed: ParsedDraft, neighbours: IncludedFiles) -> dict[str, str]:
-    """Return the texts of all included files, by their names."""
     files: dict[str, str] = {}
     waiting = [(text, "")]
     while waiting:
@@ -47,7 +40,8 @@ def _included(text: str, parsed: ParsedDraft, neighbours: IncludedFiles) -> dict
             if shown not in files and neighbours.draft and shown != neighbours.draft.name:
                 files[shown] = without_places(normalise_newlines(decode(file.data)[0]))
                 waiting.append((files[shown], shown))
-    return files
+    labels = frozenset[str]().union(*map(_own_labels, [text, *files.values()]))
+    _Reader(text, parsed, labels, files).read()
 
 
 # --- Tokens -----------------------------------------------------------------------------------
@@ -175,7 +169,14 @@ class _Reader:
             at = self._code(match) if frame.is_code else self._markup(match)
         while self._frames:
             self._close()
-        self._finish()
+        # The title is a top-level heading at the start, if there is only one.
+        self._end_references()
+        if self._source:
+            return
+        tops = [text for level, text in self._heads if level == 1]
+        is_first = len(self._heads) > 1 and self._heads[0][0] == 1
+        if not self._parsed.title and len(tops) == 1 and is_first:
+            self._parsed.title = tops[0]
 
     # --- Markup
 
@@ -199,7 +200,18 @@ class _Reader:
             self._add("[", match.start())
             self._frames.append(_Frame("]", _PLAIN_BRACKET, self._frames[-1].buffer))
         elif kind == "close":
-            return self._close_bracket(match)
+            if len(self._frames) == 1:
+                self._add(match[0], match.start())
+                return match.end()
+            name = self._frames[-1].name
+            if name == _PLAIN_BRACKET:
+                self._add("]", match.start())
+                name = ""
+            self._close()
+            if name and self._text.startswith("[", match.end()) and not self._frames[-1].is_code:
+                self._open_content(name, "")
+                return match.end() + 1
+            return match.end()
         return at
 
     def _passed(self, kind: str, match: re.Match[str]) -> int:
@@ -234,18 +246,14 @@ class _Reader:
         """Read ``@key``, a citation or a cross-reference, with an optional note ``[p. 3]``."""
         key, at = match["key"], match.end()
         if key not in self._labels:
-            self._cite([key], match.start())
+            if self._frames[-1].buffer.kind == "muted":
+                self._parsed.unplaced.append(key)
+            else:
+                self._add(self._parsed.cite([key]), match.start())
         if self._text[at : at + 1] == "[":
             end = self._text.find("]", at, at + 200)
             return end + 1 if end > 0 else at
         return at
-
-    def _cite(self, keys: list[str], at: int) -> None:
-        buffer = self._frames[-1].buffer
-        if buffer.kind == "muted":
-            self._parsed.unplaced += keys
-        else:
-            self._add(self._parsed.cite(keys), at)
 
     def _line(self, kind: str, match: re.Match[str]) -> int:
         """End the paragraph at a blank line, a heading or an item."""
@@ -330,10 +338,19 @@ class _Reader:
             frame.word = match[0]
         elif kind == "colon":
             frame.argument = frame.word
-        elif kind == "label" and self._cites(frame):
+        elif kind == "label" and (frame.name in ("cite", "label") or frame.word == "cite"):
             self._cite_in(frame, match[0][1:-1])
         elif kind == "open":
-            self._open_in_code(frame, match[0])
+            mark = match[0]
+            name = frame.word or frame.name
+            argument, frame.word = frame.argument, ""
+            if mark == "[":
+                self._open_content(frame.name if not frame.statement else name, argument)
+                frame.argument = ""
+            else:
+                inner = _Frame(_CLOSING[mark], name, frame.buffer, is_code=True)
+                inner.argument = argument if mark == "(" and name in ("authors", "author") else ""
+                self._frames.append(inner)
         elif kind == "end" and frame.statement and frame.close == "\n":
             self._frames.pop()
             return match.start() if match[0] == "\n" else at
@@ -342,9 +359,6 @@ class _Reader:
         elif kind == "comma":
             frame.argument = frame.word = ""
         return at
-
-    def _cites(self, frame: _Frame) -> bool:
-        return frame.name in ("cite", "label") or frame.word == "cite"
 
     def _cite_in(self, frame: _Frame, key: str) -> None:
         outer = next((each for each in reversed(self._frames) if not each.is_code), frame)
@@ -388,17 +402,6 @@ class _Reader:
             inner.read()
             self._section = inner._section
 
-    def _open_in_code(self, frame: _Frame, mark: str) -> None:
-        name = frame.word or frame.name
-        argument, frame.word = frame.argument, ""
-        if mark == "[":
-            self._open_content(frame.name if not frame.statement else name, argument)
-            frame.argument = ""
-        else:
-            inner = _Frame(_CLOSING[mark], name, frame.buffer, is_code=True)
-            inner.argument = argument if mark == "(" and name in ("authors", "author") else ""
-            self._frames.append(inner)
-
     def _close_code(self, match: re.Match[str]) -> int:
         """Close a bracket with all brackets that are still open inside."""
         depth = next(
@@ -412,21 +415,6 @@ class _Reader:
             self._close()
         if self._text[match.end() : match.end() + 1] == "[" and match[0] == ")":
             self._open_content(name, self._frames[-1].argument)
-            return match.end() + 1
-        return match.end()
-
-    def _close_bracket(self, match: re.Match[str]) -> int:
-        """Close content; more content of the same function may follow directly."""
-        if len(self._frames) == 1:
-            self._add(match[0], match.start())
-            return match.end()
-        name = self._frames[-1].name
-        if name == _PLAIN_BRACKET:
-            self._add("]", match.start())
-            name = ""
-        self._close()
-        if name and self._text.startswith("[", match.end()) and not self._frames[-1].is_code:
-            self._open_content(name, "")
             return match.end() + 1
         return match.end()
 
@@ -469,13 +457,3 @@ class _Reader:
     def _place(self, at: int) -> Place:
         line = bisect_right(self._starts, at) - 1
         return Place(self._source, max(line, 1), at - self._starts[max(line, 1)] + 1)
-
-    def _finish(self) -> None:
-        """End the text. Its title is a top-level heading at the start, if there is only one."""
-        self._end_references()
-        if self._source:
-            return
-        tops = [text for level, text in self._heads if level == 1]
-        is_first = len(self._heads) > 1 and self._heads[0][0] == 1
-        if not self._parsed.title and len(tops) == 1 and is_first:
-            self._parsed.title = tops[0]

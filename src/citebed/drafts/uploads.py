@@ -58,7 +58,9 @@ def read_uploads(files: Iterable[tuple[str, bytes]]) -> UploadedDraft:
         if is_alone and not stored[0].lower().endswith(_LIBRARY):
             main = stored[0]  # read_draft says why if it is not a draft
         libraries = {
-            name: _text(folder / name) for name in stored if name.lower().endswith(_LIBRARY)
+            name: normalise_newlines(decode((folder / name).read_bytes())[0])
+            for name in stored
+            if name.lower().endswith(_LIBRARY)
         }
         if main is None and not libraries:
             raise CitebedError(_no_draft([*stored, *skipped]))
@@ -132,7 +134,20 @@ def _write(folder: Path, name: str, data: bytes) -> bool:
 def _unpacked(files: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
     for name, data in files:
         if _is_archive(name, data):
-            yield from _members(name, data)
+            # Files that no draft needs are left empty.
+            package = Package(data, printable(name), "a zip archive")
+            for member in package.names():
+                # macOS adds files to archives.
+                if (
+                    member.endswith("/")
+                    or package.is_link(member)
+                    or any(
+                        part == "__MACOSX" or part.startswith("._") for part in member.split("/")
+                    )
+                ):
+                    continue
+                is_needed = member.lower().endswith((*_DRAFTS, *_BESIDE))
+                yield member, (package.read(member) or b"") if is_needed else b""
         else:
             yield name, data
 
@@ -145,21 +160,6 @@ def _is_archive(name: str, data: bytes) -> bool:
     return lower.endswith(".zip") or not detect_office_kind(data)
 
 
-def _members(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield the plain files in an archive; files that no draft needs are left empty."""
-    package = Package(data, printable(name), "a zip archive")
-    for member in package.names():
-        if member.endswith("/") or package.is_link(member) or _is_hidden(member):
-            continue
-        is_needed = member.lower().endswith((*_DRAFTS, *_BESIDE))
-        yield member, (package.read(member) or b"") if is_needed else b""
-
-
-def _is_hidden(member: str) -> bool:
-    """Return True for files that macOS adds to archives."""
-    return any(part == "__MACOSX" or part.startswith("._") for part in member.split("/"))
-
-
 # --- Choose the draft -------------------------------------------------------------------------
 
 
@@ -170,7 +170,9 @@ def _choose_draft(folder: Path, names: Sequence[str]) -> tuple[str | None, list[
     shorter names win.
     """
     able = [name for name in names if name.lower().endswith(_DRAFTS)]
-    tex = [name for name in able if FORMS_BY_ENDING.get(_ending(name)) == "tex"]
+    tex = [
+        name for name in able if FORMS_BY_ENDING.get(PurePosixPath(name).suffix.lower()) == "tex"
+    ]
     if tex:
         texts = {name: (folder / name).read_bytes() for name in tex}
         begin = [name for name in tex if _DOCUMENT.search(texts[name])] or tex
@@ -189,14 +191,6 @@ def _order(name: str) -> tuple[int, bool, int, str]:
 
 def _stem(name: bytes) -> str:
     return PurePosixPath(name.decode("utf-8", "replace")).stem
-
-
-def _ending(name: str) -> str:
-    return PurePosixPath(name).suffix.lower()
-
-
-def _text(path: Path) -> str:
-    return normalise_newlines(decode(path.read_bytes())[0])
 
 
 def _no_draft(names: Sequence[str]) -> str:

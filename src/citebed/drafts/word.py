@@ -35,7 +35,9 @@ _OFF = frozenset(("0", "false", "none", "off"))
 def read_word(data: bytes, name: str, parsed: ParsedDraft) -> None:
     """Read a Word document into ``parsed``; raise ``CitebedError`` if it is damaged."""
     package = Package(data, name, WORD)
-    main = _find_main_part(package)
+    types = _Types()
+    walk(package, "[Content_Types].xml", types)
+    main = types.main or _MAIN
     kinds = _Styles()
     walk(package, posixpath.join(posixpath.dirname(main), "styles.xml"), kinds)
     sources = [n for n in package.names() if n.startswith("customXml/item") and n.endswith(".xml")]
@@ -95,12 +97,6 @@ class _Types(_Elements):
             and not self.main
         ):
             self.main = attributes.get("PartName", "").lstrip("/")
-
-
-def _find_main_part(package: Package) -> str:
-    types = _Types()
-    walk(package, "[Content_Types].xml", types)
-    return types.main or _MAIN
 
 
 class _Links(_Elements):

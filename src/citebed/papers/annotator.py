@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+from unicodedata import normalize
 
 from citebed.papers.annotation import (
     AnnotatedContext,
@@ -13,7 +18,6 @@ from citebed.papers.annotation import (
     Annotation,
     Candidate,
 )
-from citebed.papers.marker_links import Link, ReferenceIndex, index_references
 from citebed.papers.paper import Box, PlacedText, ReadPaper, ReadParagraph
 from citebed.papers.reference_matcher import LIKELY, Bibliography
 from citebed.papers.references import ParsedReference, parse_reference
@@ -21,8 +25,178 @@ from citebed.records import Sentence
 from citebed.text.anonymise import anonymise
 from citebed.text.headings import BELOW, is_under
 from citebed.text.identifiers import FreeIds
+from citebed.text.markers import Marker, markers, numbers
+from citebed.text.names import family_name
 from citebed.text.normalise import fold, unique
 from citebed.text.sentences import sentence_spans
+
+_YEAR = re.compile(r"\b((?:1[5-9]|20)\d\d)([a-z]?)\b")
+_FAMILY = re.compile(r"[^\W\d_][\w'’\u0300-\u036f\-]+")
+_FIRST = re.compile(r"^\W*([^\W\d_][\w'’-]+)")
+"""The first word of an entry, which may be a name even if no authors were parsed."""
+_SAME = re.compile(r"^\s*(?:[—–-]{1,3}|_{2,})(?=[\s.,(])")
+"""A dash that repeats the authors of the entry before."""
+_NAMES_END = re.compile(r"\bet\.? al|\band\b|\bund\b|\b[ye]\b|\bet\b|&|,|\d")
+_INITIAL = re.compile(r"([^\W\d_])\.\s")
+_BRACKET = re.compile(r"\[([^\[\]]{1,300})\]")
+_PARTED = re.compile(r"\s*[,;]\s*")
+_ROUND = re.compile(r"\((\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,30})\)")
+_COUNTED = re.compile(
+    r"(?:\b(?:eqs?|equations?|steps?|items?|figs?|figures?|tables?|cases?|lines?|inequalit\w+"
+    r"|examples?|conditions?|of|by|in|from|and)\b\.?|=)\s?$",
+    re.IGNORECASE,
+)
+_RAISED = re.compile("(?<![⁰¹²³⁴-⁹⁻])[⁰¹²³⁴-⁹](?:[⁰¹²³⁴-⁹]|[,;⁻–-](?=[⁰¹²³⁴-⁹])){0,40}")
+_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻;", "0123456789-,")
+_POWER = re.compile(r"(?:(?<!\w)(?:[^\W\d_]|[a-zµ]?m|[ck]m|kg|sec|min)|\d)$")
+_MOST = 0.5
+_INCOMPLETE = 0.6
+"""Confidence of a marker with references that are not in the list; a person should check it."""
+
+
+class Link(NamedTuple):
+    """A marker and the ids of the entries that it cites."""
+
+    start: int
+    end: int
+    cites: tuple[str, ...]
+    confidence: float
+
+
+@dataclass(frozen=True)
+class ReferenceIndex:
+    """A reference list, indexed by id and by name and year."""
+
+    ids: frozenset[str]
+    by_name: dict[tuple[str, str], tuple[str, ...]]
+    gaps: int
+    """Number of ids missing between 1 and the highest."""
+    round_cite: bool = False
+    """True if the paper cites with numbers in round brackets."""
+
+    def links(self, text: str) -> list[Link]:
+        """Return the markers in a text with the entries that they cite."""
+        return [link for marker in self._markers(text) if (link := self._link(marker)).cites]
+
+    def _markers(self, text: str) -> list[Marker]:
+        """Return general markers, and markers that are certain only with this reference list."""
+        own = [*self._label_markers(text), *self._raised_markers(text)]
+        if self.round_cite:
+            own += self._round_markers(text)
+        own.sort(key=lambda marker: marker.start)
+        starts = [marker.start for marker in own]
+        others = []
+        for marker in markers(text):
+            at = bisect_left(starts, marker.end)
+            if at == 0 or own[at - 1].end <= marker.start:
+                others.append(marker)
+        return sorted([*own, *others], key=lambda marker: marker.start)
+
+    def _label_markers(self, text: str) -> Iterator[Marker]:
+        """Yield brackets with labels of the list that are not numbers."""
+        for match in _BRACKET.finditer(text):
+            parts = [part.replace(" ", "") for part in _PARTED.split(match[1].strip())]
+            if parts[0] in self.ids and not parts[0].isdigit():
+                yield Marker(*match.span(), tuple(part for part in parts if part in self.ids))
+
+    def _raised_markers(self, text: str) -> Iterator[Marker]:
+        """Yield raised numbers of the list, except after units and variables, which have powers."""
+        for match in _RAISED.finditer(text):
+            cites = numbers(match[0].translate(_DIGITS))
+            power = _POWER.search(text[max(0, match.start() - 4) : match.start()])
+            if cites and self.ids.issuperset(cites) and not power:
+                yield Marker(*match.span(), cites)
+
+    def _round_markers(self, text: str) -> Iterator[Marker]:
+        """Yield numbers of the list in round brackets, but not equations and steps."""
+        for match in _ROUND.finditer(text):
+            cites = numbers(match[1])
+            counted = _COUNTED.search(text[max(0, match.start() - 14) : match.start()])
+            if cites and self.ids.issuperset(cites) and not counted:
+                yield Marker(*match.span(), cites)
+
+    def _link(self, marker: Marker) -> Link:
+        cites: list[str] = []
+        missing = 0
+        for cite in marker.cites:
+            ids = (cite,) if cite in self.ids else self._entries_named(cite)
+            if len(ids) == 1:
+                cites.append(ids[0])
+            else:
+                missing += 1
+        confidence = _INCOMPLETE if missing else 0.995 - 0.02 * min(self.gaps, 5)
+        return Link(marker.start, marker.end, tuple(cites), confidence)
+
+    def _entries_named(self, cite: str) -> tuple[str, ...]:
+        """Return the entries with the name and the year of a citation."""
+        year = _YEAR.search(cite)
+        before = _NAMES_END.split(cite, maxsplit=1)[0]
+        name = _plain(before)
+        if year is None or not name:
+            return ()
+        exact = self.by_name.get((name, year[0]), ())
+        if len(exact) > 1 and (initial := _INITIAL.match(cite)):
+            known = self.by_name.get((f"{initial[1].lower()}. {name}", year[0]), ())
+            exact = tuple(each for each in exact if each in known)
+        if len(exact) > 1:
+            exact = self._with_second_name(cite, exact)
+        return exact
+
+    def _with_second_name(self, cite: str, entries: Sequence[str]) -> tuple[str, ...]:
+        """Return those entries that also have the second name of a citation."""
+        names = [_plain(name) for name in _NAMES_END.split(cite) if name.strip(" .")]
+        if len(names) < 2 or "et al" in cite:
+            return ()
+        year = _YEAR.search(cite)
+        assert year is not None
+        second = self.by_name.get((f"{names[0]} {names[1]}", year[0]), ())
+        return tuple(entry for entry in entries if entry in second)
+
+
+def index_references(
+    references: Sequence[ParsedReference], ids: Sequence[str], texts: Sequence[str] = ()
+) -> ReferenceIndex:
+    """Index a reference list with the ids of its entries; ``texts`` show how the paper cites."""
+    by_name: dict[tuple[str, str], list[str]] = defaultdict(list)
+    before: set[str] = set()
+    for ref_id, reference in zip(ids, references, strict=True):
+        families = [_plain(family_name(name)) for name in reference.authors[:2]]
+        given = reference.authors[0].rpartition(", ")[2] if reference.authors else ""
+        names = {*families[:1], *(_plain(word) for word in _FIRST.findall(reference.text))}
+        if families and given:
+            names.add(f"{given[0].lower()}. {families[0]}")
+        names = names | {" ".join(families)} if len(families) == 2 else names
+        if _SAME.match(reference.text):
+            names = before | names
+        before = names
+        years = list(_YEAR.finditer(reference.text))
+        lettered = {year[0] for year in years if year[2]}
+        stated = {str(reference.year)} if reference.year else {year[0] for year in years}
+        for year in lettered or stated:
+            for name in names:
+                if ref_id not in by_name[name, year]:
+                    by_name[name, year].append(ref_id)
+    numbers_used = {int(ref_id) for ref_id in ids if ref_id.isdigit()}
+    gaps = max(numbers_used, default=0) - len(numbers_used)
+    index = {key: tuple(some) for key, some in by_name.items()}
+    return ReferenceIndex(frozenset(ids), index, gaps, _cites_in_round(set(ids), texts))
+
+
+def _cites_in_round(ids: set[str], texts: Sequence[str]) -> bool:
+    """Return True if most numbers of a list are cited in round brackets, few in square ones."""
+    known = {each for each in ids if each.isdigit()}
+    square = {each for text in texts for marker in markers(text) for each in marker.cites}
+    if not known or len(square & known) > 0.2 * len(known):
+        return False
+    inside = (numbers(match[1]) or () for text in texts for match in _ROUND.finditer(text))
+    return len({each for some in inside for each in some} & known) >= _MOST * len(known)
+
+
+def _plain(name: str) -> str:
+    """Return the last word of a name in lower case without accents."""
+    words = _FAMILY.findall(normalize("NFKD", name.lower()))
+    return words[-1] if words else ""
+
 
 _REVIEWS = re.compile(
     r"\bbackground\b|\b(?:prior|previous|existing|earlier|related|past)\b|\bliterature\b"
@@ -59,11 +233,13 @@ def annotate(
     contexts: list[AnnotatedContext] = []
     for paragraph in paper.paragraphs:
         part = parts.get(paragraph.section)
-        if part is None:
-            continue
-        context = _context(paragraph, part, f"{len(contexts) + 1:02d}", index)
-        if context is not None:
-            contexts.append(context)
+        if part is not None and (links := index.links(paragraph.content.text)):
+            sentences = tuple(_sentences(paragraph, links))
+            confidence = min(sentence.confidence for sentence in sentences)
+            number = f"{len(contexts) + 1:02d}"
+            contexts.append(
+                AnnotatedContext(number, part, paragraph.section, confidence, sentences)
+            )
     return Annotation(
         paper_id=paper.doi or paper_id,
         doi=paper.doi,
@@ -113,19 +289,6 @@ def part_of(section: str, sections: Collection[str]) -> str | None:
     if named is None and "related work" in sections and _REVIEWS.search(section):
         return "related work"
     return named
-
-
-def _context(
-    paragraph: ReadParagraph, part: str, context_id: str, index: ReferenceIndex
-) -> AnnotatedContext | None:
-    """Annotate a paragraph; return ``None`` if it has no citations."""
-    text = paragraph.content.text
-    links = index.links(text)
-    if not links:
-        return None
-    sentences = tuple(_sentences(paragraph, links))
-    confidence = min(sentence.confidence for sentence in sentences)
-    return AnnotatedContext(context_id, part, paragraph.section, confidence, sentences)
 
 
 def _sentences(paragraph: ReadParagraph, links: Sequence[Link]) -> Iterator[AnnotatedSentence]:

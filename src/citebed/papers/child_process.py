@@ -96,7 +96,12 @@ class Children:
         if not isinstance(paper, PaperFile):
             name = printable(paper)
             try:
-                paper = PaperFile(name, _read_bytes(Path(paper)))
+                path = Path(paper)
+                if path.is_dir():
+                    raise CitebedError("a folder, not a PDF; name the files in it")
+                if not path.exists():
+                    raise CitebedError("no such file")
+                paper = PaperFile(name, read_small(path, FILE_BYTES))
             except CitebedError as error:
                 return PaperProblem(name, _without_name(error, name))
         if len(paper.data) > effective_limit(FILE_BYTES):
@@ -153,14 +158,6 @@ class _Child:
 
 _SHARED = Children()
 atexit.register(_SHARED.close)
-
-
-def _read_bytes(path: Path) -> bytes:
-    if path.is_dir():
-        raise CitebedError("a folder, not a PDF; name the files in it")
-    if not path.exists():
-        raise CitebedError("no such file")
-    return read_small(path, FILE_BYTES)
 
 
 def _without_name(error: CitebedError, name: str) -> str:

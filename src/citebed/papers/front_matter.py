@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from citebed.papers.lines import Line
+from citebed.papers.pages import Line
 from citebed.papers.structure import Kind, Style, has_size, plain_heading
 from citebed.text.identifiers import doi_in
 from citebed.text.names import (
@@ -82,36 +82,38 @@ def parse_front_matter(page: Sequence[Line], style: Style, properties: str = "")
     ``properties`` is the author property of the file.
     """
     below, column = _text_start(page, style)
-    above = _in_rows(
-        [
-            line
-            for line in page
-            if line.baseline < below - 1 and not _is_text(line, column, page, style)
-        ]
-    )
-    title = _title(above)
+    # Baselines in a row differ a little.
+    lines = [
+        line
+        for line in page
+        if line.baseline < below - 1 and not _is_text(line, column, page, style)
+    ]
+    rows: list[list[Line]] = []
+    for each in sorted(lines, key=lambda line: line.baseline):
+        if rows and each.baseline - rows[-1][0].baseline < _SAME_ROW * each.size:
+            rows[-1].append(each)
+        else:
+            rows.append([each])
+    above = [each for row in rows for each in sorted(row, key=lambda line: line.left)]
+    # The title has the largest letters.
+    tall = [line for line in above if sum(map(str.isalpha, line.text)) > 3]
+    largest = max((line.size for line in tall), default=0.0)
+    title = [line for line in tall if line.size > 0.97 * largest]
     below_title = [line for line in above if title and line.baseline > title[-1].baseline]
     authors, notes = _reconcile(_authors(below_title), properties, below_title)
     text = "\n".join(line.text for line in page)
+    # A line end may have cut off the first DOI.
+    dois = [doi for line in page if (doi := doi_in(line.text))]
+    first = next(iter(dois), None)
+    dated = next((match for pattern in _YEARS if (match := pattern.search(text))), None)
     return FrontMatter(
         title=" ".join(line.text for line in title),
         authors=authors,
-        doi=_doi(page),
-        year=_year(text),
+        doi=next((doi for doi in dois if first and doi.startswith(f"{first}.")), first),
+        year=int(dated[1]) if dated else None,
         notes=notes,
         lines=frozenset(map(id, above)),
     )
-
-
-def _in_rows(lines: Sequence[Line]) -> list[Line]:
-    """Sort lines by row, and each row from left to right; baselines in a row differ a little."""
-    rows: list[list[Line]] = []
-    for line in sorted(lines, key=lambda line: line.baseline):
-        if rows and line.baseline - rows[-1][0].baseline < _SAME_ROW * line.size:
-            rows[-1].append(line)
-        else:
-            rows.append([line])
-    return [line for row in rows for line in sorted(row, key=lambda line: line.left)]
 
 
 def is_beginning(line: Line, style: Style) -> bool:
@@ -185,7 +187,18 @@ def find_abstract(lines: Sequence[Line], kinds: Sequence[Kind]) -> list[Line]:
     if begin is None:
         head = next((at for at in first if kinds[at] is Kind.HEADING), len(first))
         other = [line for line, kind in zip(lines[:head], kinds, strict=False) if kind is Kind.NOTE]
-        return _first_block(other)
+        block: list[Line] = []
+        for line in other:
+            if block and (
+                not has_size(line, block[0].size)
+                or line.baseline - block[-1].baseline > 2 * line.size
+            ):
+                if len(block) > 2:
+                    break
+                block = []
+            if not _BEHIND.match(line.text):
+                block.append(line)
+        return block if len(block) > 2 else []
     abstract: list[Line] = []
     alone = _ABSTRACT.fullmatch(plain_heading(lines[begin].text)) is not None
     for line, kind in zip(lines[begin + alone :], kinds[begin + alone :], strict=True):
@@ -200,33 +213,9 @@ def find_abstract(lines: Sequence[Line], kinds: Sequence[Kind]) -> list[Line]:
     return abstract
 
 
-def _first_block(lines: Sequence[Line]) -> list[Line]:
-    """Return the first block of at least three close lines of one size."""
-    block: list[Line] = []
-    for line in lines:
-        if block and (
-            not has_size(line, block[0].size) or line.baseline - block[-1].baseline > 2 * line.size
-        ):
-            if len(block) > 2:
-                break
-            block = []
-        if not _BEHIND.match(line.text):
-            block.append(line)
-    return block if len(block) > 2 else []
-
-
 def strip_abstract_heading(text: str) -> str:
     """Return an abstract without the word "Abstract" that begins it."""
     return _ABSTRACT.sub("", text, count=1) if _ABSTRACT.match(text) else text
-
-
-def _title(above: Sequence[Line]) -> list[Line]:
-    """Return the lines in the largest letters."""
-    tall = [line for line in above if sum(map(str.isalpha, line.text)) > 3]
-    if not tall:
-        return []
-    largest = max(line.size for line in tall)
-    return [line for line in tall if line.size > 0.97 * largest]
 
 
 def _authors(below: Sequence[Line]) -> tuple[str, ...]:
@@ -245,14 +234,6 @@ def _names(text: str) -> tuple[str, ...]:
         return tuple(f"{name} Collaboration" for name in _BETWEEN_NAMES.split(group[1]))
     parts = [part for each in _BETWEEN_NAMES.split(text) if (part := each.strip())]
     return tuple(map(name_from_display, parts)) if all(map(_is_person, parts)) else ()
-
-
-def _property_authors(properties: str) -> tuple[str, ...]:
-    """Return the authors in a file's author property, or () if it has any other text."""
-    properties = properties[:_MOST_PROPERTIES]
-    names = [name_from_parts(*part.split(",", 1)) for part in properties.split(";") if part.strip()]
-    inverted = all(name.count(",") == 1 and _is_person(display_name(name)) for name in names)
-    return _names(properties) or (tuple(names) if inverted else ())
 
 
 def _is_person(name: str) -> bool:
@@ -274,7 +255,10 @@ def _reconcile(
     contain every name read from the page, and the page prints their names in their order, without
     any other name between them.
     """
-    stated = _property_authors(properties)
+    properties = properties[:_MOST_PROPERTIES]
+    names = [name_from_parts(*part.split(",", 1)) for part in properties.split(";") if part.strip()]
+    inverted = all(name.count(",") == 1 and _is_person(display_name(name)) for name in names)
+    stated = _names(properties) or (tuple(names) if inverted else ())
     remaining = iter(map(_name_key, printed))
     if all(_name_key(name) in remaining for name in stated):
         return printed, ()
@@ -333,15 +317,3 @@ def _before_affiliations(lines: Sequence[Line]) -> tuple[str, ...]:
     firsts = [_MARKS.sub(" ", line.text.partition(",")[0]).strip() for line in lines]
     names = [first for first in firsts if first.isupper() and 1 < len(first.split()) < 6]
     return tuple(name_from_display(name.title()) for name in names)
-
-
-def _doi(page: Sequence[Line]) -> str | None:
-    """Return the first DOI on the page, or a longer form of it if a line end cut it off."""
-    dois = [doi for line in page if (doi := doi_in(line.text))]
-    first = next(iter(dois), None)
-    return next((doi for doi in dois if first and doi.startswith(f"{first}.")), first)
-
-
-def _year(text: str) -> int | None:
-    stated = next((match for pattern in _YEARS if (match := pattern.search(text))), None)
-    return int(stated[1]) if stated else None

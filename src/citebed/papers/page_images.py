@@ -49,23 +49,13 @@ def answer(request: PageImageRequest | PageTextRequest) -> bytes | str:
     Raise `CitebedError` if the file has changed or has no such page.
     """
     if isinstance(request, PageImageRequest):
-        return render_page(request)
-    return extract_text(request)
-
-
-def render_page(request: PageImageRequest) -> bytes:
-    """Return the page as PNG."""
-    with _open_page(request) as page:
-        width, height = page.get_size()
-        largest = (MAX_PIXELS / max(width * height, 1.0)) ** 0.5
-        image = page.render(scale=min(request.width / max(width, 1.0), largest)).to_pil()
-        png = io.BytesIO()
-        image.convert("RGB").save(png, "PNG", compress_level=3)
-    return png.getvalue()
-
-
-def extract_text(request: PageTextRequest) -> str:
-    """Return the text in a part of a page, line by line."""
+        with _open_page(request) as page:
+            width, height = page.get_size()
+            largest = (MAX_PIXELS / max(width * height, 1.0)) ** 0.5
+            image = page.render(scale=min(request.width / max(width, 1.0), largest)).to_pil()
+            png = io.BytesIO()
+            image.convert("RGB").save(png, "PNG", compress_level=3)
+        return png.getvalue()
     with _open_page(request) as page:
         left, _, _, top = page.get_bbox()
         text: str = page.get_textpage().get_text_bounded(

@@ -10,12 +10,14 @@ from __future__ import annotations
 import ctypes
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from statistics import median
 from typing import Any, NamedTuple
 
+import numpy as np
 import pypdfium2
 import pypdfium2.raw as pdfium
 
@@ -177,8 +179,9 @@ class _Reader:
             return
         raised = 0
         last_y = self._origin(end - 1)[1] if end - start > 1 else baseline
-        if last_y < baseline - 0.15 * size:
-            raised = self._count_raised(start, end, baseline - 0.15 * size)
+        if last_y < (above := baseline - 0.15 * size):
+            while end - 1 - raised > start and self._origin(end - 1 - raised)[1] < above:
+                raised += 1
         pdfium.FPDFText_GetLooseCharBox(self._text, end - 1, self._box)
         right = self._box.right - self._left
         if right - left < -0.5 * size:  # PDFium joined a word that two lines share
@@ -197,12 +200,6 @@ class _Reader:
                 yield from self._words(text, at, end)
                 return
             before = x
-
-    def _count_raised(self, start: int, end: int, above: float) -> int:
-        count = 0
-        while end - 1 - count > start and self._origin(end - 1 - count)[1] < above:
-            count += 1
-        return count
 
     def _origin(self, at: int) -> tuple[float, float]:
         pdfium.FPDFText_GetCharOrigin(self._text, at, *self._at)
@@ -230,7 +227,17 @@ class _Reader:
             return _NO_FONT, shown
         key = ctypes.addressof(font.contents)
         if key not in self._fonts:
-            self._fonts[key] = _font(font)
+            length = pdfium.FPDFFont_GetBaseFontName(font, None, 0)
+            buffer = ctypes.create_string_buffer(max(length, 1))
+            pdfium.FPDFFont_GetBaseFontName(font, buffer, length)
+            name = buffer.value.decode("latin-1").partition("+")
+            plain = name[2] or name[0]
+            bold = pdfium.FPDFFont_GetWeight(font) >= 600 or _BOLD.search(plain) is not None
+            angle = ctypes.c_int()
+            pdfium.FPDFFont_GetItalicAngle(font, angle)
+            self._fonts[key] = Font(
+                plain, bold, angle.value != 0 or _ITALIC.search(plain) is not None
+            )
         return self._fonts[key], shown
 
 
@@ -254,18 +261,6 @@ def _join_surrogates(text: str) -> str:
     if text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-def _font(font: Any) -> Font:
-    length = pdfium.FPDFFont_GetBaseFontName(font, None, 0)
-    buffer = ctypes.create_string_buffer(max(length, 1))
-    pdfium.FPDFFont_GetBaseFontName(font, buffer, length)
-    name = buffer.value.decode("latin-1").partition("+")
-    plain = name[2] or name[0]
-    bold = pdfium.FPDFFont_GetWeight(font) >= 600 or _BOLD.search(plain) is not None
-    angle = ctypes.c_int()
-    pdfium.FPDFFont_GetItalicAngle(font, angle)
-    return Font(plain, bold, angle.value != 0 or _ITALIC.search(plain) is not None)
 
 
 # --- Right-to-left scripts ----------------------------------------------------------------------
@@ -293,22 +288,18 @@ def remove_line_numbers(pages: Iterable[Page]) -> Iterator[Page]:
     """
     last: Word | None = None
     for page in pages:
-        numbers = _line_numbers(page) or _continued_numbers(page, last)
+        edges: dict[int, list[Word]] = defaultdict(list)
+        for each in page.words:
+            if each.text.isdecimal() and each.text.isascii() and len(each.text) < 6:
+                edges[round(each.right / 2)].append(each)
+        columns = (_counting_column(edges[at] + edges.get(at + 1, []), page) for at in list(edges))
+        numbers = [each for column in columns for each in column] or _continued_numbers(page, last)
         if not numbers:
             yield page
             continue
         last = max(numbers, key=lambda word: int(word.text))
         ids = set(map(id, numbers))
         yield replace(page, words=tuple(word for word in page.words if id(word) not in ids))
-
-
-def _line_numbers(page: Page) -> list[Word]:
-    edges: dict[int, list[Word]] = defaultdict(list)
-    for word in page.words:
-        if word.text.isdecimal() and word.text.isascii() and len(word.text) < 6:
-            edges[round(word.right / 2)].append(word)
-    columns = (_counting_column(edges[at] + edges.get(at + 1, []), page) for at in list(edges))
-    return [word for column in columns for word in column]
 
 
 def _continued_numbers(page: Page, last: Word | None) -> list[Word]:
@@ -343,3 +334,230 @@ def _usual_step(heights: Sequence[float]) -> float:
     """Return the most common distance between lines, in points."""
     steps = Counter(round(2 * (after - height)) for height, after in pairwise(heights))
     return max(((times, step) for step, times in steps.items() if step > 8), default=(0, 0))[1] / 2
+
+
+# --- Lines ----------------------------------------------------------------------------------------
+
+_SAME_LINE, _BACK, _GAP = 0.55, 0.5, 1.9
+"""In font sizes: the shift of a sub- or superscript, the step back to a new line, and the gap
+between the cells of a table."""
+_GUTTER = 4.0
+"""Least width of a gutter, in points."""
+_CROSSING, _ONE_COLUMN = 0.12, 0.4
+"""The largest share of lines that may cross a gutter, in a document and on one page."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """Words side by side in one column of a page."""
+
+    page: int
+    words: tuple[Word, ...]
+    column: int = 0
+    """Counted from the left; -1 for a line that crosses columns."""
+
+    @cached_property
+    def main(self) -> Word:
+        """The first word in the style of most characters."""
+        first = self.words[0]
+        if all(word.size == first.size and word.font is first.font for word in self.words):
+            return first
+        counts: Counter[tuple[float, str]] = Counter()
+        for word in self.words:
+            counts[round(word.size, 1), word.font.name] += len(word.text)
+        style = counts.most_common(1)[0][0]
+        return next(w for w in self.words if (round(w.size, 1), w.font.name) == style)
+
+    def in_column(self, column: int) -> Line:
+        """Return the line in another column, with its cached properties."""
+        moved = Line(self.page, self.words, column)
+        moved.__dict__.update({**self.__dict__, "column": column})
+        return moved
+
+    @property
+    def size(self) -> float:
+        """The font size of its main word."""
+        return self.main.size
+
+    @property
+    def baseline(self) -> float:
+        """The baseline of its main word."""
+        return self.main.baseline
+
+    @property
+    def left(self) -> float:
+        """Its left edge."""
+        return self.words[0].left
+
+    @cached_property
+    def right(self) -> float:
+        """Its right edge."""
+        return max(word.right for word in self.words)
+
+    @cached_property
+    def text(self) -> str:
+        """Its words; a word that the next line continues keeps its hyphen."""
+        return " ".join(word.text for word in self.words)
+
+    @cached_property
+    def bold(self) -> bool:
+        """True if most of it is bold."""
+        return _share(self.words, lambda word: word.font.bold) > 0.5
+
+    @cached_property
+    def italic(self) -> bool:
+        """True if most of it is in italics."""
+        return _share(self.words, lambda word: word.font.italic) > 0.5
+
+
+def _share(words: Sequence[Word], has: Callable[[Word], bool]) -> float:
+    total = sum(len(word.text) for word in words)
+    return sum(len(word.text) for word in words if has(word)) / total
+
+
+def build_lines(page: Page) -> list[Line]:
+    """Return the lines of a page in the order of the file, all in column 0."""
+    lines: list[list[Word]] = []
+    for word in page.words:
+        if lines and _continues(lines[-1], word):
+            lines[-1].append(word)
+        else:
+            lines.append([word])
+    return [Line(page.number, tuple(words)) for words in lines]
+
+
+def _continues(line: Sequence[Word], word: Word) -> bool:
+    last, tall = line[-1], max(line[-1].size, word.size)
+    near = min(abs(word.baseline - last.baseline), abs(word.baseline - line[0].baseline))
+    gap = word.left - last.right
+    return near < _SAME_LINE * tall and -_BACK * tall < gap < _GAP * tall
+
+
+def find_gutters(pages: Sequence[Sequence[Line]], width: float) -> list[float]:
+    """Return the middles of the strips between columns, in points from the left."""
+    lines = [line for page in pages for line in page if line.right - line.left > 0.15 * width]
+    if len(lines) < 10:
+        return []
+    covered = np.zeros(int(width) + 2)
+    for line in lines:
+        covered[max(int(line.left), 0) : max(int(line.right) + 1, 0)] += 1
+    low = covered < _CROSSING * len(lines)
+    inside = np.flatnonzero(~low)
+    gutters, start = [], None
+    for x in range(inside[0], inside[-1] + 1):
+        if low[x] and start is None:
+            start = x
+        elif not low[x] and start is not None:
+            if x - start >= _GUTTER:
+                gutters.append((start + x) / 2)
+            start = None
+    return gutters
+
+
+def order_lines(lines: Sequence[Line], gutters: Sequence[float]) -> list[Line]:
+    """Return a page's lines with their columns, in reading order."""
+    placed = [line.in_column(_column(line, gutters)) for line in lines]
+    across = sum(line.column < 0 for line in placed)
+    if not gutters or across > _ONE_COLUMN * len(placed):
+        return sorted((line.in_column(0) for line in lines), key=_height)
+    bands = sorted(line.baseline for line in placed if line.column < 0)
+    starts = np.asarray(bands)
+
+    def order(line: Line) -> tuple[int, int, float, float]:
+        band = int(np.searchsorted(starts, line.baseline - 0.1 * line.size, side="right"))
+        return (2 * band + (line.column < 0), line.column, *_height(line))
+
+    return sorted(placed, key=order)
+
+
+def _height(line: Line) -> tuple[float, float]:
+    return round(line.baseline / 2), line.left
+
+
+def _column(line: Line, gutters: Sequence[float]) -> int:
+    """Return the column of a line; -1 if it crosses a gutter."""
+    slack = line.size / 2
+    if any(line.left < gutter - slack and line.right > gutter + slack for gutter in gutters):
+        return -1
+    middle = (line.left + line.right) / 2
+    return sum(middle > gutter for gutter in gutters)
+
+
+# --- Ligatures ----------------------------------------------------------------------------------
+# LaTeX fonts draw "Th", "fi" or "tt" as one glyph, and some files do not say which letters it
+# stands for: "so?ware". We try each of the usual ligatures for all words with such a glyph, and
+# take the one that makes the most common words.
+
+_UNKNOWN_LETTER = re.compile("[\uf600-\uf6ff]")
+_LIGATURES = ("fi", "fl", "ff", "ffi", "ffl", "Th", "tt", "ft", "Qu", "tz", "st", "ct", "fj", "ch")
+_COMMON_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        affect affected affects affluent afford after aspect attached attempt attention attribute
+        baffle baffling before benefit best better between buffer classification classifier
+        classifiers coefficient coefficients committed confidence conflict conflicting conflicts
+        consider context contexts correct craft cuff cutting define defined defines definition
+        definitions differ difference differences different differently differing differs difficult
+        difficulty diffuse diffusion direct draft effect effective effectively effectiveness effects
+        efficacy efficiency efficient efficiently effluent effort efforts emitted exact exactly
+        expect fact factor factors field fields fifth fifty figure figures file files filter
+        filtered filtering filters final finally find finding findings finds fine finite first
+        firstly fit fits fitted fitting five fixed flag flags flat flexibility flexible flight flip
+        float floor flow flows fluctuation fluctuations fluid flux getting identified identifies
+        identify infinite inflated inflation inflow influence influenced influences interest just
+        justify left letter letters little matter matters metric modified modify more most must
+        object off offer offered offering offers office official offline offload offset often
+        omitted online overfitting overflow pattern patterns permitted profile profiles profit
+        project quality quantify quantitative quantity queries query question questions quick
+        quickly quite reflect reflected reflecting reflection reflections reflects related research
+        result results satisfaction satisfied satisfy scattered scientific scientist scientists
+        select setting settings shift shifts shuffle shuffled shuffles shuffling significance
+        significant significantly simplified soft software specific specifically specification
+        specified specify staff state step stiff still strong student students study stuff submitted
+        such suffer suffers sufficient sufficiently system systems test tests text than that the
+        their them then theorem theoretical theory there thereby therefore these they thing things
+        think third this thorough those though thought thousand thousands three threshold through
+        throughout thus trade-off trade-offs traffic transfer transmitted unaffected unified unit
+        until up verified verify waffle which while with workflow written
+        """,
+    )
+)
+"""Common words of papers that contain a ligature."""
+
+
+def restore_ligatures(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
+    """Return the lines with letters in place of unknown glyphs, if a ligature fits."""
+    words: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for word in (word for page in pages for line in page for word in line.words):
+        for code in set(_UNKNOWN_LETTER.findall(word.text)):
+            words[word.font.name, code][word.text] += 1
+    if not words:
+        return [list(page) for page in pages]
+    known = {key: _best_ligature(key[1], texts) for key, texts in words.items()}
+    return [[_with_ligatures(line, known) for line in page] for page in pages]
+
+
+def _best_ligature(code: str, texts: Counter[str]) -> str:
+    """Return the ligature that makes the most common words, or the code itself."""
+    scores = dict.fromkeys(_LIGATURES, 0)
+    for ligature in _LIGATURES:
+        for text, times in texts.items():
+            lower = text.replace(code, ligature).lower()
+            parts = {lower.strip(".,;:()[]“”\"'’-"), *re.findall(r"[a-z]+", lower)}
+            common = [part for part in parts if ligature.lower() in part and part in _COMMON_WORDS]
+            scores[ligature] += times * len(common)
+    best = max(_LIGATURES, key=lambda ligature: scores[ligature])
+    return best if scores[best] else code
+
+
+def _with_ligatures(line: Line, known: dict[tuple[str, str], str]) -> Line:
+    if not _UNKNOWN_LETTER.search(line.text):
+        return line
+    words = []
+    for word in line.words:
+        text = word.text
+        for code in _UNKNOWN_LETTER.findall(text):
+            text = text.replace(code, known[word.font.name, code])
+        words.append(word._replace(text=text))
+    return Line(line.page, tuple(words), line.column)

@@ -33,18 +33,26 @@ from citebed.papers.limits import (
     MEMORY,
     allow_cpu_seconds,
 )
-from citebed.papers.lines import build_lines, find_gutters, order_lines, restore_ligatures
-from citebed.papers.pages import read_pages, remove_line_numbers, runs_right_to_left
+from citebed.papers.pages import (
+    build_lines,
+    find_gutters,
+    order_lines,
+    read_pages,
+    remove_line_numbers,
+    restore_ligatures,
+    runs_right_to_left,
+)
 from citebed.papers.paper import Box, PlacedText, ReadPaper, ReadParagraph, ReferenceEntry
 from citebed.papers.paragraphs import (
     Entry,
     Paragraph,
     bullet_length,
+    count_raised_numbers,
     label_length,
+    place_texts,
     split_body,
     split_reference_list,
 )
-from citebed.papers.placed_text import count_raised_numbers, place_texts
 from citebed.papers.structure import Style, classify_lines, find_running_lines, measure_style
 from citebed.text.identifiers import doi_in
 from citebed.wording import count
@@ -61,7 +69,17 @@ def read_pdf(data: bytes) -> ReadPaper:
     """
     allow_cpu_seconds(CPU_SECONDS)
     try:
-        document = _open(data)
+        if not is_pdf(data, ".pdf"):
+            raise Refused(explain_not_pdf(data[:HEAD_BYTES]))
+        try:
+            document = pypdfium2.PdfDocument(data)
+        except pypdfium2.PdfiumError as error:
+            raise Refused(_why_not_opened(error.err_code, data)) from None
+        if len(document) > MAX_PAGES:
+            raise Refused(
+                f"has {len(document):,} pages; citebed reads papers and theses of up to "
+                f"{MAX_PAGES:,} pages. Split it, e.g. qpdf --split-pages=100 in.pdf out.pdf"
+            )
         seconds = CPU_SECONDS + int(CPU_SECONDS_PER_PAGE * len(document))
         allow_cpu_seconds(min(seconds, MAX_CPU_SECONDS))
         try:
@@ -77,21 +95,6 @@ def read_pdf(data: bytes) -> ReadPaper:
 # --- Open the file ------------------------------------------------------------------------------
 
 _TAIL = 2048
-
-
-def _open(data: bytes) -> pypdfium2.PdfDocument:
-    if not is_pdf(data, ".pdf"):
-        raise Refused(explain_not_pdf(data[:HEAD_BYTES]))
-    try:
-        document = pypdfium2.PdfDocument(data)
-    except pypdfium2.PdfiumError as error:
-        raise Refused(_why_not_opened(error.err_code, data)) from None
-    if len(document) > MAX_PAGES:
-        raise Refused(
-            f"has {len(document):,} pages; citebed reads papers and theses of up to "
-            f"{MAX_PAGES:,} pages. Split it, e.g. qpdf --split-pages=100 in.pdf out.pdf"
-        )
-    return document
 
 
 def _why_not_opened(code: int | None, data: bytes) -> str:
@@ -128,7 +131,11 @@ def read_document(document: pypdfium2.PdfDocument) -> ReadPaper:
     style = measure_style([line for page in pages for line in page])
     front = FrontMatter()
     if pages:
-        front = parse_front_matter(pages[0], style, _author_property(document))
+        # `get_metadata_value` fails on half a character.
+        length = pdfium.FPDF_GetMetaText(document, b"Author", None, 0)
+        buffer = ctypes.create_string_buffer(max(length, 2))
+        pdfium.FPDF_GetMetaText(document, b"Author", buffer, length)
+        front = parse_front_matter(pages[0], style, buffer.raw[:-2].decode("utf-16-le", "replace"))
     lines = [line for page in pages for line in page if id(line) not in front.lines]
     kinds = classify_lines(lines, style, find_running_lines(pages))
     abstract = find_abstract(lines, kinds)
@@ -151,14 +158,6 @@ def read_document(document: pypdfium2.PdfDocument) -> ReadPaper:
         pages=tuple(sizes),
         notes=front.notes,
     )
-
-
-def _author_property(document: pypdfium2.PdfDocument) -> str:
-    """Return the file's author property; `get_metadata_value` fails on half a character."""
-    length = pdfium.FPDF_GetMetaText(document, b"Author", None, 0)
-    buffer = ctypes.create_string_buffer(max(length, 2))
-    pdfium.FPDF_GetMetaText(document, b"Author", buffer, length)
-    return buffer.raw[:-2].decode("utf-16-le", "replace")
 
 
 def _place_paragraphs(paragraphs: Sequence[Paragraph], style: Style) -> list[ReadParagraph]:
@@ -222,7 +221,8 @@ def _checked(document: pypdfium2.PdfDocument, paper: ReadPaper, data: bytes) -> 
     unreadable, sampled = _sample_characters(document)
     share = unreadable / sampled if sampled >= _MIN_SAMPLE else 0.0
     problem = f"{unreadable:,} of {sampled:,} sampled characters cannot be read"
-    text = " ".join(_texts(paper))
+    parts = [paper.title, paper.abstract, *(p.content.text for p in paper.paragraphs)]
+    text = " ".join([*parts, *(entry.content.text for entry in paper.references)])
     lost = sum(width == 0 for width, _ in paper.pages)
     if share > _UNREADABLE:
         raise Refused(f"{problem}: its fonts have no Unicode mapping. {_FORCED_OCR}")
@@ -250,11 +250,6 @@ def _checked(document: pypdfium2.PdfDocument, paper: ReadPaper, data: bytes) -> 
         kind = "slides" if wide > len(paper.pages) / 2 else "a paper without citations"
         notes.append(f"no reference list found; it may be {kind}")
     return replace(paper, notes=(*notes, *paper.notes))
-
-
-def _texts(paper: ReadPaper) -> list[str]:
-    parts = [paper.title, paper.abstract, *(p.content.text for p in paper.paragraphs)]
-    return [*parts, *(entry.content.text for entry in paper.references)]
 
 
 _SAMPLED_PAGES = 4

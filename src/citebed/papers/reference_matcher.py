@@ -208,10 +208,16 @@ def compute_features(
     match = _find_title(document, query)
     if match is None and not (same_doi or same_arxiv):
         return None
+    named = []
+    for family in map(family_name, document.authors[:_MOST_NAMES]):
+        words = plain_words(family)
+        joined = "".join(words) or PlainText(family).plain
+        inside = joined in query.plain.plain and (len(joined) >= 5 or not words)
+        named.append(inside or (bool(words) and all(word in query.words for word in words)))
     return (
         1.0,
         *_title_features(document, match, query),
-        (share := _share_of_authors(document.authors, query)),
+        (share := sum(named) / len(named) if named else 0.0),
         float(share == 0 and bool(document.authors) and bool(query.reference.authors)),
         float(not document.authors),
         *_year_features(document.year, query.reference.year),
@@ -261,17 +267,6 @@ def _has_other_words(left: str, right: str) -> bool:
         return False
     short, long = sorted((only, other), key=len)
     return edit_distance(short, long)[0] > 0.4 * len(short)
-
-
-def _share_of_authors(authors: Sequence[str], query: ReferenceQuery) -> float:
-    """Return the share of the first authors whose family names are in the reference."""
-    named = []
-    for family in map(family_name, authors[:_MOST_NAMES]):
-        words = plain_words(family)
-        joined = "".join(words) or PlainText(family).plain
-        inside = joined in query.plain.plain and (len(joined) >= 5 or not words)
-        named.append(inside or (bool(words) and all(word in query.words for word in words)))
-    return sum(named) / len(named) if named else 0.0
 
 
 def _year_features(year: int | None, stated: int | None) -> tuple[float, float, float, float]:
@@ -607,7 +602,10 @@ class TitleIndex:
         rarest = rarest[within & (counts[rarest] > 0)]
         if not len(rarest):
             return []
-        rows, weights = self._postings(grams[rarest], counts[rarest])
+        grams, counts = grams[rarest], counts[rarest]
+        ends = np.cumsum(counts)
+        places = np.arange(ends[-1]) + np.repeat(self._starts[grams] - (ends - counts), counts)
+        rows, weights = self._rows[places].astype(np.int64), np.repeat(self._rarity[grams], counts)
         order = np.argsort(rows)
         rows = rows[order]
         starts = np.flatnonzero(np.diff(rows, prepend=-1))
@@ -615,12 +613,6 @@ class TitleIndex:
         scores = np.add.reduceat(weights[order], starts) / self._lengths[titles]
         best = np.argsort(-scores)[:limit]
         return [int(row) for row in titles[best[scores[best] >= _LEAST_SHARE * scores[best[0]]]]]
-
-    def _postings(self, grams: Rows, counts: Rows) -> tuple[Rows, npt.NDArray[np.float32]]:
-        """Return the rows of titles with these runs, and the rarity of the run for each row."""
-        ends = np.cumsum(counts)
-        places = np.arange(ends[-1]) + np.repeat(self._starts[grams] - (ends - counts), counts)
-        return self._rows[places].astype(np.int64), np.repeat(self._rarity[grams], counts)
 
 
 def _hash_runs(texts: Sequence[str]) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:

@@ -60,9 +60,12 @@ def parse_reference(text: str) -> ParsedReference:
     doi = doi_in(line) if "10." in line else None
     arxiv = (arxiv_in(line) if _ON_ARXIV.search(line) else None) or arxiv_of_doi(doi or "")
     url = url_in(line) if "://" in line or "www." in line else None
-    body = _without_identifiers(line)
+    bare = _AROUND.sub(" ", replace_identifiers(line, lambda _: _GONE))
+    body = " ".join(_BLANKS.sub(r"\1", _LEFT.sub(" ", bare)).split())
     authors = parse_authors(body)
-    rest = _after_names(body[authors.end :])
+    rest = body[authors.end :]
+    farther = None if _YEAR_FIRST.match(rest) else _FARTHER.match(rest)
+    rest = rest[farther.end() :] if farther and not _PROSE.search(farther[0]) else rest
     dated = _YEAR_FIRST.match(rest)
     titled = _split_title(rest[dated.end() :] if dated else rest, authors, dated is not None)
     first = (dated["inside"] or dated["bare"]) if dated else None
@@ -87,11 +90,6 @@ _GONE = "\ue000"
 _AROUND = compile_regex(rf"\s*+{_GONE}[\s.,;{_GONE}]*+")
 
 
-def _without_identifiers(line: str) -> str:
-    bare = _AROUND.sub(" ", replace_identifiers(line, lambda _: _GONE))
-    return " ".join(_BLANKS.sub(r"\1", _LEFT.sub(" ", bare)).split())
-
-
 # --- The year ---------------------------------------------------------------------------------
 
 _YEAR = r"(?:1[5-9]|20)\d\d"
@@ -102,12 +100,6 @@ _YEAR_FIRST = compile_regex(
 )
 _FARTHER = compile_regex(rf"[^“\"]{{0,1500}}?[.)] (?={_YEAR}[a-z]?\. )")
 _PROSE = compile_regex(r"(?: [a-z]{2,}+){3}")
-
-
-def _after_names(rest: str) -> str:
-    """Skip names that could not be parsed, as in ``fcharras, J. (KJ) Doe. 2018. Title``."""
-    farther = None if _YEAR_FIRST.match(rest) else _FARTHER.match(rest)
-    return rest[farther.end() :] if farther and not _PROSE.search(farther[0]) else rest
 
 
 _INSIDE = compile_regex(rf"[(\[](?:[^()\[\]]{{0,40}}?[ ,’'.])?({_YEAR})[a-z]?[)\]]")
@@ -151,18 +143,14 @@ def _split_title(text: str, authors: AuthorList, dated: bool) -> _Titled:
     if quoted:
         inside = next(part for part in quoted.groups()[:-1] if part is not None)
         closed = quoted["after"] in tuple(".,;") or (
-            inside.endswith(_ENDS_INSIDE) and not _goes_on(text, quoted)
+            inside.endswith(_ENDS_INSIDE)
+            and not (not _IN.match(text, quoted.end()) and text[quoted.end() - 2] not in ".,")
         )
         if closed or _IN.match(text, quoted.end()):
             return _Titled(_trim(inside), text[quoted.end() :], "quotation")
     by_commas = bool(authors.names) and not dated and text.lstrip().startswith(",")
     text = text.lstrip(" .,;:")
     return _split_at_comma(text) if by_commas else _split_at_point(text)
-
-
-def _goes_on(text: str, quoted: re.Match[str]) -> bool:
-    """Return True if a quoted question is only the first part of a title."""
-    return not _IN.match(text, quoted.end()) and text[quoted.end() - 2] not in ".,"
 
 
 _NEXT = r"[^\Wa-z]|[(\[“\"‘«]|[a-z][a-z ]{2,40} \d|[a-z]{1,5}[A-Z]|in\b"

@@ -13,7 +13,6 @@ from citebed.errors import CitebedError
 from citebed.papers.annotation import (
     AnnotatedContext,
     AnnotatedMarker,
-    AnnotatedReference,
     AnnotatedSentence,
     Annotation,
 )
@@ -200,22 +199,21 @@ def _reference(state: ReviewState, step: ChangeReference, _: int) -> ReviewState
     at = next((n for n, each in enumerate(references) if f"r{each.ref_id}" == step.item), None)
     if at is None:
         raise StepRefused(f"the paper has no reference '{step.item[1:]}'.")
-    changed = _link_reference(references[at], step)
+    reference = references[at]
+    if step.doc_id is None:
+        changed = replace(reference, doi=step.doi, url=step.url, doc_id=None)
+    else:
+        chosen = [each for each in reference.candidates if each.doc_id == step.doc_id]
+        if not chosen:
+            raise StepRefused(
+                f"'{step.doc_id}' is not a candidate for reference {reference.ref_id}."
+            )
+        doi = step.doi or chosen[0].doi
+        changed = replace(reference, doi=doi, url=step.url, doc_id=step.doc_id)
     annotation = replace(
         state.annotation, references=(*references[:at], changed, *references[at + 1 :])
     )
     return replace(state, annotation=annotation)
-
-
-def _link_reference(reference: AnnotatedReference, step: ChangeReference) -> AnnotatedReference:
-    """Link a reference to a candidate and its DOI, or to a given DOI or URL."""
-    if step.doc_id is None:
-        return replace(reference, doi=step.doi, url=step.url, doc_id=None)
-    chosen = [each for each in reference.candidates if each.doc_id == step.doc_id]
-    if not chosen:
-        raise StepRefused(f"'{step.doc_id}' is not a candidate for reference {reference.ref_id}.")
-    doi = step.doi or chosen[0].doi
-    return replace(reference, doi=doi, url=step.url, doc_id=step.doc_id)
 
 
 def _sentence(state: ReviewState, step: ChangeSentence, _: int) -> ReviewState:
@@ -242,21 +240,14 @@ def _marker(state: ReviewState, step: ChangeMarker, _: int) -> ReviewState:
     def change(one: Sentence) -> tuple[Sentence, ...]:
         if step.marker >= len(one.content.markers):
             raise StepRefused("the sentence has no such marker.")
-        return (Sentence(one.item, _change_marker(one.content, step.marker, cites)),)
+        before = {cite for each in one.content.markers for cite in each.cites}
+        added = [cite for cite in one.content.cites if cite not in before]
+        markers: list[AnnotatedMarker] = list(one.content.markers)
+        markers[step.marker] = replace(markers[step.marker], cites=cites)
+        every = unique([*(cite for each in markers for cite in each.cites), *added])
+        return (Sentence(one.item, replace(one.content, markers=tuple(markers), cites=every)),)
 
     return _replace_sentence(state, step.item, change)
-
-
-def _change_marker(
-    content: AnnotatedSentence, number: int, cites: tuple[str, ...]
-) -> AnnotatedSentence:
-    """Change a marker and the sentence's citations; citations without a marker stay."""
-    before = {cite for marker in content.markers for cite in marker.cites}
-    added = [cite for cite in content.cites if cite not in before]
-    markers: list[AnnotatedMarker] = list(content.markers)
-    markers[number] = replace(markers[number], cites=cites)
-    every = unique([*(cite for marker in markers for cite in marker.cites), *added])
-    return replace(content, markers=tuple(markers), cites=every)
 
 
 def _check_cites(state: ReviewState, cites: Sequence[str]) -> tuple[str, ...]:
@@ -287,7 +278,18 @@ def _join_sentence(state: ReviewState, step: JoinSentence, _: int) -> ReviewStat
     if place + 1 == len(sentences):
         raise StepRefused("the paragraph has no further sentence to join.")
     first, second = sentences[place : place + 2]
-    one = Sentence(first.item, _join(first.content, second.content))
+    one = Sentence(
+        first.item,
+        AnnotatedSentence(
+            text=f"{first.content.text} {second.content.text}".strip(),
+            cites=unique([*first.content.cites, *second.content.cites]),
+            anonymised=first.content.anonymised or second.content.anonymised,
+            confidence=min(first.content.confidence, second.content.confidence),
+            boxes=first.content.boxes + second.content.boxes,
+            markers=first.content.markers + second.content.markers,
+            printed=f"{first.content.printed} {second.content.printed}".strip(),
+        ),
+    )
     changed = (*sentences[:place], one, *sentences[place + 2 :])
     return _replace_paragraphs(state, at, 1, replace(state.paragraphs[at], sentences=changed))
 
@@ -414,7 +416,15 @@ def _split_at(sentence: AnnotatedSentence, at: int) -> tuple[AnnotatedSentence, 
     """
     text, printed = sentence.text, sentence.printed
     inside = _printed_offset(text, printed, at)
-    places = _marker_offsets(sentence.markers, printed)
+    places: list[int] = []
+    position = 0
+    for each in sentence.markers:
+        found = printed.find(each.text, position)
+        if found >= 0:
+            places.append(found)
+            position = found + len(each.text)
+        else:
+            places.append(position)
     first = tuple(m for m, place in zip(sentence.markers, places, strict=True) if place < inside)
     second = tuple(m for m, place in zip(sentence.markers, places, strict=True) if place >= inside)
     marked = {cite for marker in sentence.markers for cite in marker.cites}
@@ -432,18 +442,6 @@ def _split_at(sentence: AnnotatedSentence, at: int) -> tuple[AnnotatedSentence, 
     )  # fmt: skip
 
 
-def _join(first: AnnotatedSentence, second: AnnotatedSentence) -> AnnotatedSentence:
-    return AnnotatedSentence(
-        text=f"{first.text} {second.text}".strip(),
-        cites=unique([*first.cites, *second.cites]),
-        anonymised=first.anonymised or second.anonymised,
-        confidence=min(first.confidence, second.confidence),
-        boxes=first.boxes + second.boxes,
-        markers=first.markers + second.markers,
-        printed=f"{first.printed} {second.printed}".strip(),
-    )
-
-
 def _cited(markers: Sequence[AnnotatedMarker]) -> list[str]:
     return [cite for marker in markers for cite in marker.cites]
 
@@ -455,20 +453,6 @@ def _printed_offset(text: str, printed: str, at: int) -> int:
     if found >= 0:
         return found
     return round(len(printed) * at / max(len(text), 1))
-
-
-def _marker_offsets(markers: Sequence[AnnotatedMarker], printed: str) -> list[int]:
-    """Return the offset of each marker; a missing one has the end of the one before it."""
-    offsets: list[int] = []
-    at = 0
-    for marker in markers:
-        found = printed.find(marker.text, at)
-        if found >= 0:
-            offsets.append(found)
-            at = found + len(marker.text)
-        else:
-            offsets.append(at)
-    return offsets
 
 
 def _cut_boxes(boxes: Sequence[Box], share: float) -> tuple[tuple[Box, ...], tuple[Box, ...]]:

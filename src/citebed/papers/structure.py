@@ -14,7 +14,7 @@ from enum import Enum
 from itertools import pairwise, takewhile
 from statistics import median
 
-from citebed.papers.lines import Line
+from citebed.papers.pages import Line
 
 NUMBER = r"(?:(?:\d{1,2}|[A-H]|[IVX]{1,5})(?:\.\d{1,2}){0,3}\.?)"
 _HEADING = re.compile(rf"(?:{NUMBER}\s+)?\S.{{0,110}}")
@@ -83,22 +83,18 @@ def measure_style(lines: Sequence[Line]) -> Style:
     for line in prose:
         fonts[line.main.font.name] += len(line.text)
     font = fonts.most_common(1)[0][0] if fonts else ""
-    return Style(size, font, _leading(prose, size), _columns(prose))
-
-
-def has_size(line: Line, size: float) -> bool:
-    """Return True if the letters of a line have this font size, or nearly."""
-    return abs(line.size - size) < 0.045 * size + 0.05
-
-
-def _leading(prose: Sequence[Line], size: float) -> float:
     steps = [
         after.baseline - line.baseline
         for line, after in pairwise(prose)
         if (line.page, line.column) == (after.page, after.column)
     ]
     plausible = [step for step in steps if 0.9 * size < step < 2.2 * size]
-    return median(plausible) if plausible else 1.2 * size
+    return Style(size, font, median(plausible) if plausible else 1.2 * size, _columns(prose))
+
+
+def has_size(line: Line, size: float) -> bool:
+    """Return True if the letters of a line have this font size, or nearly."""
+    return abs(line.size - size) < 0.045 * size + 0.05
 
 
 def _columns(prose: Sequence[Line]) -> dict[tuple[int, int], tuple[float, float]]:

@@ -53,7 +53,18 @@ def normalise_doi(text: str | None) -> str | None:
         return None
     text = text.strip() if text.isascii() else fold(text)
     if not text.startswith("10."):
-        text = _without_resolver(text)
+        text = text.strip("<>{} ")
+        for _ in range(4):  # one resolver is common, two are rare
+            start = _DOI_START.match(text)
+            if start is None:
+                break
+            text = text[start.end() :].lstrip()
+            if "%" in text:
+                text = _decoded(text)
+            if start[0][:4].lower() == "http":
+                text = _QUERY.sub("", text)
+                if "/doi/" in start[0] or "springer" in start[0]:
+                    text = _PAGE_END.sub("", text)
     if not text.startswith("10.") or len(text) > _LONGEST:
         return None
     if "%" in text:
@@ -62,32 +73,10 @@ def normalise_doi(text: str | None) -> str | None:
         text = _ANOTHER.split(text, maxsplit=1)[0]
     text = text.rstrip(".,;")
     if text[-1] in _OPENING:
-        text = _without_stray_ends(text)
+        while text and text.count(text[-1]) > text.count(_OPENING.get(text[-1], text[-1])):
+            text = text[:-1].rstrip(".,;")
     match = _DOI.fullmatch(text)
     return match[0].lower() if match else None
-
-
-def _without_stray_ends(text: str) -> str:
-    """Strip unmatched closing brackets, and points before them, from the end."""
-    while text and text.count(text[-1]) > text.count(_OPENING.get(text[-1], text[-1])):
-        text = text[:-1].rstrip(".,;")
-    return text
-
-
-def _without_resolver(text: str) -> str:
-    text = text.strip("<>{} ")
-    for _ in range(4):  # one resolver is common, two are rare
-        start = _DOI_START.match(text)
-        if start is None:
-            break
-        text = text[start.end() :].lstrip()
-        if "%" in text:
-            text = _decoded(text)
-        if start[0][:4].lower() == "http":
-            text = _QUERY.sub("", text)
-            if "/doi/" in start[0] or "springer" in start[0]:
-                text = _PAGE_END.sub("", text)
-    return text
 
 
 def _decoded(text: str) -> str:

@@ -11,17 +11,154 @@ import sys
 import unicodedata
 from collections.abc import Callable
 
-from citebed.text.latex_commands import (
-    ACCENT_NUMBERS,
-    ACCENTS,
-    LETTERS,
-    MATHS_ACCENTS,
-    NOTHING,
-    OPERATORS,
-    SYMBOLS,
-)
 from citebed.text.normalise import ENTITY_PATTERN, TAG_PATTERN, entity_to_text, fold, tag_to_text
 from citebed.text.regex import compile_regex
+
+ACCENTS = {
+    '"': "\u0308", "'": "\u0301", "`": "\u0300", "^": "\u0302", "~": "\u0303", "=": "\u0304",
+    ".": "\u0307", "c": "\u0327", "v": "\u030c", "u": "\u0306", "H": "\u030b", "k": "\u0328",
+    "r": "\u030a", "b": "\u0331", "d": "\u0323", "t": "\u0361",
+}  # fmt: skip
+"""Accent commands and their combining characters."""
+
+MATHS_ACCENTS = {
+    "acute": "'", "grave": "`", "check": "v", "breve": "u", "mathring": "r", "ddot": '"',
+}  # fmt: skip
+"""Accents of formulas, which publishers use in names (``Schr$\\ddot{o}$dinger``)."""
+
+ACCENT_NUMBERS = {
+    18: "`", 19: "'", 20: "v", 21: "u", 22: "=", 23: "r", 24: "c", 94: "^", 95: ".", 125: "H",
+    126: "~", 127: '"',
+}  # fmt: skip
+"""The numbers of accents in TeX's fonts, for ``\\accent23u``."""
+
+LETTERS = {
+    "ss": "ß", "SS": "SS", "o": "ø", "O": "Ø", "l": "ł", "L": "Ł", "ae": "æ", "AE": "Æ",
+    "oe": "œ", "OE": "Œ", "aa": "å", "AA": "Å", "i": "ı", "j": "ȷ", "dh": "ð", "DH": "Ð",
+    "th": "þ", "TH": "Þ", "dj": "đ", "DJ": "Đ", "ng": "ŋ", "NG": "Ŋ", "ij": "ij", "IJ": "IJ",
+    "imath": "ı", "jmath": "ȷ", "cprime": "'", "cdprime": '"', "slash": "/", "hyphen": "-",
+}  # fmt: skip
+"""Letters; the space after the command only ends its name (``S\\o rensen``)."""
+
+SYMBOLS = {
+    # text
+    "textbackslash": "\\", "textbraceleft": "{", "textbraceright": "}", "lbrace": "{",
+    "rbrace": "}", "textasciitilde": "~", "textasciicircum": "^", "textless": "<",
+    "textgreater": ">", "textbar": "|", "textquoteleft": "‘", "textquoteright": "’",
+    "textquotedblleft": "“", "textquotedblright": "”", "textquotesingle": "'",
+    "textquotedbl": '"', "textasciigrave": "`", "textendash": "–", "textemdash": "—",
+    "textellipsis": "…", "textregistered": "®", "texttrademark": "™", "textcopyright": "©",
+    "copyright": "©", "textdegree": "°", "textperiodcentered": "·", "textbullet": "•",
+    "texteuro": "€", "euro": "€", "pounds": "£", "textsterling": "£", "textyen": "¥",
+    "S": "§", "P": "¶", "dag": "†", "ddag": "‡", "textdagger": "†", "textmu": "µ",
+    "texttimes": "×", "textpm": "±", "textonehalf": "½", "ordfeminine": "ª",
+    "textordfeminine": "ª", "textordmasculine": "º", "guillemotleft": "«",
+    "guillemotright": "»", "textunderscore": "_", "textexclamdown": "¡",
+    "textquestiondown": "¿", "textcent": "¢", "textsection": "§", "textsuperscript": "",
+    "textrightarrow": "→", "textleftarrow": "←", "textuparrow": "↑", "textdownarrow": "↓",
+    "textonequarter": "¼", "textthreequarters": "¾", "textonesuperior": "¹",
+    "texttwosuperior": "²", "textthreesuperior": "³", "textdiv": "÷", "textlnot": "¬",
+    "textparagraph": "¶", "textbrokenbar": "¦", "textasteriskcentered": "*", "textdollar": "$",
+    "textperthousand": "‰", "textnumero": "№", "textohm": "Ω", "textcelsius": "℃",
+    "textsurd": "√", "textminus": "−", "textvisiblespace": " ", "textasciimacron": "¯",
+    "quotesinglbase": "‚", "quotedblbase": "„", "guilsinglleft": "‹", "guilsinglright": "›",
+    "glqq": "„", "grqq": "“", "glq": "‚", "grq": "‘", "flqq": "«", "frqq": "»", "flq": "‹",
+    "frq": "›", "og": "«", "fg": "»", "lq": "‘", "rq": "’", "emdash": "—", "endash": "–",
+    "mdash": "—", "ndash": "–",
+    "pound": "£", "ohm": "Ω", "micro": "µ", "celsius": "℃", "angstrom": "Å", "permil": "‰",
+    "nobreakspace": " ", "space": " ", "dagger": "†", "ddagger": "‡",
+    "LaTeX": "LaTeX", "TeX": "TeX", "BibTeX": "BibTeX", "dots": "…", "ldots": "…",
+    "cdots": "⋯", "vdots": "⋮",
+    # Greek
+    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ϵ", "varepsilon": "ε",
+    "eps": "ε", "zeta": "ζ", "eta": "η", "theta": "θ", "vartheta": "ϑ", "iota": "ι",
+    "kappa": "κ", "lambda": "λ", "mu": "μ", "nu": "ν", "xi": "ξ", "pi": "π", "varpi": "ϖ",
+    "rho": "ρ", "varrho": "ϱ", "sigma": "σ", "varsigma": "ς", "tau": "τ", "upsilon": "υ",
+    "phi": "ϕ", "varphi": "φ", "chi": "χ", "psi": "ψ", "omega": "ω", "Gamma": "Γ",
+    "Delta": "Δ", "Theta": "Θ", "Lambda": "Λ", "Xi": "Ξ", "Pi": "Π", "Sigma": "Σ",
+    "Upsilon": "Υ", "Phi": "Φ", "Psi": "Ψ", "Omega": "Ω",
+    # mathematics
+    "times": "×", "cdot": "·", "pm": "±", "mp": "∓", "div": "÷", "ast": "∗", "star": "⋆",
+    "circ": "∘", "bullet": "∙", "oplus": "⊕", "otimes": "⊗", "le": "≤", "leq": "≤",
+    "leqslant": "≤", "ge": "≥", "geq": "≥", "geqslant": "≥", "ll": "≪", "gg": "≫",
+    "neq": "≠", "ne": "≠", "equiv": "≡", "approx": "≈", "sim": "∼", "simeq": "≃", "cong": "≅",
+    "propto": "∝", "in": "∈", "notin": "∉", "ni": "∋", "subset": "⊂", "subseteq": "⊆",
+    "supset": "⊃", "supseteq": "⊇", "cup": "∪", "cap": "∩", "setminus": "∖", "emptyset": "∅",
+    "forall": "∀", "exists": "∃", "neg": "¬", "lnot": "¬", "land": "∧", "wedge": "∧",
+    "lor": "∨", "vee": "∨", "to": "→", "rightarrow": "→", "longrightarrow": "→",
+    "leftarrow": "←", "leftrightarrow": "↔", "Rightarrow": "⇒", "Leftarrow": "⇐",
+    "Leftrightarrow": "⇔", "mapsto": "↦", "uparrow": "↑", "downarrow": "↓", "infty": "∞",
+    "partial": "∂", "sum": "∑", "prod": "∏", "int": "∫", "ell": "ℓ",
+    "hbar": "ℏ", "Re": "ℜ", "Im": "ℑ", "aleph": "ℵ", "lfloor": "⌊", "rfloor": "⌋",
+    "lceil": "⌈", "rceil": "⌉", "langle": "⟨", "rangle": "⟩", "mid": "|", "vert": "|",
+    "Vert": "‖", "parallel": "∥", "perp": "⊥", "models": "⊨", "vdash": "⊢", "angle": "∠",
+    "prime": "′", "top": "⊤", "bot": "⊥", "triangle": "△", "rhd": "⊳", "lhd": "⊲",
+    "square": "□", "diamond": "⋄", "checkmark": "✓", "degree": "°", "colon": ":",
+    "surd": "√", "gets": "←", "longleftarrow": "←", "longleftrightarrow": "↔", "iff": "⇔",
+    "implies": "⇒", "Longrightarrow": "⇒", "Longleftarrow": "⇐", "Longleftrightarrow": "⇔",
+    "longmapsto": "↦", "hookrightarrow": "↪", "hookleftarrow": "↩", "twoheadrightarrow": "↠",
+    "rightleftharpoons": "⇌", "leftrightarrows": "⇆", "rightharpoonup": "⇀", "nearrow": "↗",
+    "searrow": "↘", "updownarrow": "↕", "Uparrow": "⇑", "Downarrow": "⇓", "rightsquigarrow": "⇝",
+    "bigcup": "⋃", "bigcap": "⋂", "bigvee": "⋁", "bigwedge": "⋀", "bigoplus": "⊕",
+    "bigotimes": "⊗", "coprod": "∐", "oint": "∮", "iint": "∬", "ominus": "⊖", "oslash": "⊘",
+    "odot": "⊙", "uplus": "⊎", "sqcup": "⊔", "sqcap": "⊓", "amalg": "⨿", "ltimes": "⋉",
+    "rtimes": "⋊", "wr": "≀", "prec": "≺", "succ": "≻", "preceq": "⪯", "succeq": "⪰",
+    "asymp": "≍", "doteq": "≐", "lesssim": "≲", "gtrsim": "≳", "lessapprox": "⪅",
+    "gtrapprox": "⪆", "subsetneq": "⊊", "supsetneq": "⊋", "nsubseteq": "⊈", "sqsubseteq": "⊑",
+    "sqsupseteq": "⊒", "nmid": "∤", "nexists": "∄", "varnothing": "∅", "complement": "∁",
+    "wp": "℘", "beth": "ℶ", "hslash": "ℏ", "mho": "℧", "natural": "♮", "flat": "♭", "sharp": "♯",
+    "Box": "□", "Diamond": "◇", "blacksquare": "■", "bigcirc": "○", "lvert": "|", "rvert": "|",
+    "lVert": "‖", "rVert": "‖", "therefore": "∴", "because": "∵", "dotsc": "…", "dotsb": "⋯",
+    "dashv": "⊣", "Vdash": "⊩", "vDash": "⊨", "measuredangle": "∡", "ddots": "⋱", "lozenge": "◊",
+    "bigstar": "★", "nabla": "∇", "triangleq": "≜", "trianglelefteq": "⊴", "leadsto": "⇝",
+    "lbrack": "[", "rbrack": "]", "backslash": "\\", "quad": " ", "qquad": " ",
+}  # fmt: skip
+"""Symbols; the space after the command stays, because authors mean it (``a \\times b``)."""
+
+NOTHING = frozenset(
+    """
+    emph em it bf rm sf sc tt sl bfseries itshape upshape scshape ttfamily rmfamily sffamily
+    textit textbf textrm textsf textsc texttt textsl textup textnormal text mbox hbox fbox
+    underline uline sout uppercase lowercase MakeUppercase MakeLowercase ensuremath
+    mathit mathbf mathrm mathsf mathtt mathcal cal mathscr mathfrak boldsymbol bm boldmath
+    operatorname left right big Big bigg Bigg bigl bigr Bigl Bigr displaystyle textstyle
+    scriptstyle limits nolimits protect relax url path nolinkurl href selectlanguage
+    hat bar vec tilde widetilde widehat overline dot ddot small large Large footnotesize tiny
+    normalsize par newline linebreak noindent centering hskip xspace null normalfont unskip
+    ignorespaces allowbreak nobreak hfill mathop mathbin mathrel mathord mathopen mathclose
+    mathnormal rlap llap smash upright enquote mkbibquote mkbibemph bibnamefont bibfnamefont
+    textsubscript ud toenglish endtoenglish cyr cyracc bibpar singleletter proglang pkg
+    """.split()  # noqa: SIM905
+)
+"""Commands that only change how their argument looks, or nothing at all."""
+
+OPERATORS = frozenset(
+    """
+    log ln lg exp sin cos tan cot sec csc sinh cosh tanh coth arcsin arccos arctan min max inf sup
+    lim liminf limsup det dim ker deg arg gcd hom Pr mod bmod pmod
+    """.split()  # noqa: SIM905
+)
+"""Commands that print their own name."""
+
+BIBLIOGRAPHIES = frozenset(
+    """
+    a accent char symbol choose over frac dfrac tfrac binom sqrt sb sp mathbb Bbb mathbbm mathds
+    stackrel overset underset underbrace overbrace overrightarrow substack nonumber notag
+    cdotp nicefrac sfrac not lt gt hphantom vphantom phantom hspace vspace penalty kern hfil
+    thinspace negthinspace enspace thickspace medspace leavevmode strut nolinebreak slshape
+    mdseries textmd ulcorner urcorner SI si num qty unit ce textsc textlangle textrangle
+    cite citep citet citealp citealt citeauthor citeyear textcite parencite nocite
+    doi urlprefix urlstyle eprint arxiv bibinfo natexlab noopsort SortNoop printfirst
+    switchargs htmladdnormallink textcolor color ieeetran mkbibbold mkbibitalic
+    mkbibparens mkbibbrackets bibstring bibrangedash bibrangessep addspace addcomma adddot addcolon
+    addsemicolon addperiod autocap textquote hyphenquote foreignquote
+    foreignlanguage textgreek textcyrillic textlatin inprep inpress submitted etal etc ie eg
+    iint iiint varkappa digamma varGamma varDelta varTheta varLambda varXi varPi varSigma varPhi
+    varPsi varOmega mathbfit mathsfit bold boldmath unboldmath vartriangle sphericalangle
+    """.split()  # noqa: SIM905
+)
+"""Further commands in bibliographies that only print."""
+
 
 _SPACES = {
     " ": " ", "\n": " ", "\t": " ", ",": " ", ";": " ", ":": " ", ">": " ", "!": "",
@@ -108,19 +245,6 @@ def is_plain(text: str) -> bool:
 _HARMLESS = bytes(set(range(0x20, 0x7F)) - set(b"\\{}$~&<`"))
 
 
-def _is_clean(text: str) -> bool:
-    """Return True for ASCII text that needs no change; this is fast."""
-    return (
-        text.isascii()
-        and not text.encode("ascii").translate(None, _HARMLESS)
-        and "  " not in text
-        and ("-" not in text or "--" not in text)
-        and ("'" not in text or "''" not in text)
-        and text[:1] != " "
-        and text[-1:] != " "
-    )
-
-
 def latex_to_text(text: str) -> str:
     """Return clean Unicode text for LaTeX, with accents, symbols and dashes, without braces.
 
@@ -128,14 +252,22 @@ def latex_to_text(text: str) -> str:
     their contents, unknown commands their names. HTML tags and entities are converted, too. Other
     text stays as it is; this never fails.
     """
-    if _is_clean(text):
+    if (
+        text.isascii()
+        and not text.encode("ascii").translate(None, _HARMLESS)
+        and "  " not in text
+        and ("-" not in text or "--" not in text)
+        and ("'" not in text or "''" not in text)
+        and text[:1] != " "
+        and text[-1:] != " "
+    ):
         return text
     if is_plain(text):
         return fold(text)
     if "&lt;" in text:
         text = _ESCAPED_TAG.sub(r"<\1>", text)
     if "backslash" in text:
-        text = _TWICE.sub(_once, text)
+        text = _TWICE.sub(_unescaped_command, text)
     return fold(_plain(in_text_mode(text)))
 
 
@@ -145,7 +277,7 @@ _TWICE = compile_regex(
 )
 
 
-def _once(match: re.Match[str]) -> str:
+def _unescaped_command(match: re.Match[str]) -> str:
     """Return the command whose backslash was escaped, if it is a known one."""
     if match[1] is None:
         return f"\\{match[2]}{{{match[3]}}}"
@@ -165,22 +297,13 @@ _NAME_LAST = re.compile(r"\\[A-Za-z]{1,40}\Z")
 
 def in_text_mode(tex: str) -> str:
     """Return LaTeX without the mathematical half of ``\\ifmmode … \\else … \\fi``."""
-    return _MODE.sub(_of_text, tex) if "\\ifmmode" in tex else tex
-
-
-def _of_text(match: re.Match[str]) -> str:
-    """Return the half for text; separate a final command from what follows (``\\mu\\fi{}m``)."""
-    half = match[1] or ""
-    return half + "{}" if _NAME_LAST.search(half) else half
-
-
-def _replace(match: re.Match[str]) -> str:
-    kind = match.lastgroup or ""
-    return _HANDLERS[kind](match, _TOKEN.groupindex[kind])
+    if "\\ifmmode" in tex:
+        tex = _MODE.sub(lambda match: match[1] or "", tex)
+    return tex
 
 
 def _plain(tex: str) -> str:
-    return _TOKEN.sub(_replace, tex)
+    return _TOKEN.sub(lambda m: _HANDLERS[m.lastgroup or ""](m, m.lastindex or 0), tex)
 
 
 def _in_parentheses(tex: str) -> str:
@@ -194,7 +317,7 @@ def _accent(match: re.Match[str], at: int) -> str:
     base = _plain(letter if group is None else group).strip()
     if not base:
         return mark if mark in "\"'`^~=." else ""
-    return _accented(base, mark)
+    return _accented(base, MATHS_ACCENTS.get(mark, mark))
 
 
 def _accented(base: str, mark: str) -> str:
@@ -203,11 +326,6 @@ def _accented(base: str, mark: str) -> str:
     if not first.isalpha() or not all(map(unicodedata.combining, marks)):
         return base
     return unicodedata.normalize("NFC", _DOTTED.get(first, first) + marks + ACCENTS[mark])
-
-
-def _maths_accent(match: re.Match[str], at: int) -> str:
-    base = _plain(match[at + 2] if match[at + 3] is None else match[at + 3]).strip()
-    return _accented(base, MATHS_ACCENTS[match[at + 1]]) if base else ""
 
 
 def _numbered_accent(match: re.Match[str], at: int) -> str:
@@ -242,26 +360,21 @@ def _command(match: re.Match[str], at: int) -> str:
     if (letter := LETTERS.get(name)) is not None:
         return letter
     blank = " " if tail and tail.isspace() else ""
-    if (symbol := _symbol(name)) is not None:
-        return symbol + blank
-    takes_argument = match.string[match.end() : match.end() + 1] == "{"
-    return "" if name in NOTHING or takes_argument else name + blank
-
-
-def _symbol(name: str) -> str | None:
-    """Return a symbol, also a Greek letter in text (``\\textalpha``, ``\\upmu``)."""
     found = SYMBOLS.get(name)
     if found is None and name.startswith(("text", "up")):
         greek = SYMBOLS.get(name.removeprefix("text").removeprefix("up"), "")
         found = greek if "\u0370" <= greek <= "\u03ff" else None
-    return found
+    if (symbol := found) is not None:
+        return symbol + blank
+    takes_argument = match.string[match.end() : match.end() + 1] == "{"
+    return "" if name in NOTHING or takes_argument else name + blank
 
 
 # Arguments: the match and the number of the alternative's group; groups inside have the next ones.
 _HANDLERS: dict[str, Callable[[re.Match[str], int], str]] = {
     "accent": _accent,
     "mark": _accent,
-    "above": _maths_accent,
+    "above": _accent,
     "number": _numbered_accent,
     "char": _char,
     "level": _level,

@@ -313,25 +313,20 @@ def remove_markers(text: str) -> str:
     et al. (2019)`` stay.
     """
     pieces, at = [], 0
-    for start, end in _stretches(text):
+    items: list[tuple[int, int]] = []
+    for marker in markers(text):
+        first, last = items[-1] if items else (0, -9)
+        if marker.start - last < 9 and _BETWEEN.fullmatch(text, last, marker.start):
+            items[-1] = (first, marker.end)
+        else:
+            items.append((marker.start, marker.end))
+    for start, end in items:
         pieces.append(text[at:start])
         at = end
     pieces.append(text[at:])
     for number in range(1, len(pieces)):
         pieces[number - 1 : number + 1] = _mended(pieces[number - 1], pieces[number])
     return "".join(pieces)
-
-
-def _stretches(text: str) -> list[tuple[int, int]]:
-    """Return the spans of markers; join those with only "and" or a comma between them."""
-    items: list[tuple[int, int]] = []
-    for marker in markers(text):
-        start, end = items[-1] if items else (0, -9)
-        if marker.start - end < 9 and _BETWEEN.fullmatch(text, end, marker.start):
-            items[-1] = (start, marker.end)
-        else:
-            items.append((marker.start, marker.end))
-    return items
 
 
 def _mended(left: str, right: str) -> tuple[str, str]:

@@ -13,7 +13,6 @@ start a new sentence. The stops of Chinese and Japanese (``。``) always end a s
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from citebed.text.names import NOT_NAMES
 from citebed.text.regex import compile_regex
@@ -64,13 +63,9 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     cuts = {*_stops(text), *(match.end() for match in _NEW_LINE.finditer(text))}
     if not text.isascii():
         cuts.update(match.end() for match in _WIDE_STOP.finditer(text))
-    return _spans(text, sorted(cuts))
-
-
-def _spans(text: str, cuts: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the spans between offsets, without surrounding white space."""
+    offsets = sorted(cuts)
     spans = []
-    for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True):
+    for start, end in zip([0, *offsets], [*offsets, len(text)], strict=True):
         piece = text[start:end].rstrip()
         if own := len(piece.lstrip()):
             spans.append((start + len(piece) - own, start + len(piece)))
@@ -92,7 +87,12 @@ def _stops(text: str) -> list[int]:
 
 def _ends_here(text: str, start: int, match: re.Match[str]) -> bool:
     """Return True if a stop ends the sentence that begins at ``start``."""
-    if not _may_begin(text, match.end("blank")):
+    at = match.end("blank")
+    if text[at].islower():
+        begins = _MIXED.match(text, at) is not None
+    else:
+        begins = text[at] not in ",;:.)]}%&+=/…"
+    if not begins:
         return False
     if match.group("stop", "close", "mark") != (".", "", ""):
         return True
@@ -107,13 +107,6 @@ def _ends_here(text: str, start: int, match: re.Match[str]) -> bool:
         ahead = text[far : match.start() - len(word)].rstrip()
         return not (ahead == "" or ahead.endswith(":"))
     return not _goes_on(word, text, match.end("blank"))
-
-
-def _may_begin(text: str, at: int) -> bool:
-    """Return True if a sentence may start here: no small letter, except in ``word2vec``."""
-    if text[at].islower():
-        return _MIXED.match(text, at) is not None
-    return text[at] not in ",;:.)]}%&+=/…"
 
 
 def _goes_on(word: str, text: str, at: int) -> bool:

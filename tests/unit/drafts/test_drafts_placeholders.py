@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from citebed.drafts import Passage, parse_draft
-from citebed.drafts.citation_placeholders import put_placeholders_first
+from citebed.drafts.prose import put_placeholders_first
 
 START = "Oaks grow in the forest."
 

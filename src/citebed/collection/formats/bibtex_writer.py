@@ -21,8 +21,7 @@ from citebed.collection.formats.bibtex_scanner import NOT_RECORDS, RawEntry, par
 from citebed.collection.names import INVALID_IN_KEY
 from citebed.records import Document
 from citebed.text.identifiers import normalise_doi
-from citebed.text.latex import text_to_latex
-from citebed.text.latex_commands import (
+from citebed.text.latex import (
     ACCENTS,
     BIBLIOGRAPHIES,
     LETTERS,
@@ -30,6 +29,7 @@ from citebed.text.latex_commands import (
     NOTHING,
     OPERATORS,
     SYMBOLS,
+    text_to_latex,
 )
 from citebed.wording import list_first
 

@@ -19,7 +19,7 @@ import numpy as np
 from citebed.collection import Collection, open_collection
 from citebed.collection.filters import Filter
 from citebed.collection.progress import SILENT, Progress
-from citebed.drafts.citation_placeholders import put_placeholders_first
+from citebed.drafts.prose import put_placeholders_first
 from citebed.drafts.reader import DraftLike, resolve_draft
 from citebed.drafts.records import Draft, Passage, Place, pieces
 from citebed.errors import CitebedError

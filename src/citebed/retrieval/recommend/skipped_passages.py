@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from citebed.collection import Collection
-from citebed.drafts.citation_placeholders import is_caption
+from citebed.drafts.prose import is_caption
 from citebed.drafts.records import Passage, Place
 from citebed.errors import CitebedError
 from citebed.retrieval.analysis import is_telling
