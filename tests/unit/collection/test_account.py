@@ -69,7 +69,7 @@ def test_the_sum(tmp_path: Path) -> None:
     assert again.account == account
 
 
-def test_a_mismatch_is_told_as_a_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mismatch_is_reported_as_a_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(assembling, "_in_order", lambda index, _: index[1:].drop("line"))
     (tmp_path / "a.bib").write_text(entry("a", "A Paper of Sheep") + entry("b", "Another"))
     report = import_sources(tmp_path / "c", [tmp_path / "a.bib"])
@@ -83,7 +83,7 @@ def test_what_is_missing_may_be_too_much() -> None:
     assert Account(3, 2, 1, 1, 0, 0).missing == -1
 
 
-def test_a_second_import_tells_what_became_of_the_new_file(tmp_path: Path) -> None:
+def test_a_second_import_reports_the_outcome_of_the_new_file(tmp_path: Path) -> None:
     do_import(tmp_path, {"a.bib": entry("a", "A Paper of Sheep") + entry("b", "Another Paper")})
     new = (
         entry("c", "A paper of sheep.") + entry("d", "A Third Paper of Sheep")
@@ -100,7 +100,7 @@ def test_a_second_import_tells_what_became_of_the_new_file(tmp_path: Path) -> No
     ]
 
 
-def test_many_new_files_are_told_together(tmp_path: Path) -> None:
+def test_many_new_files_are_reported_together(tmp_path: Path) -> None:
     do_import(tmp_path, {"a.bib": entry("a", "A Paper of Sheep")})
     files = {
         f"n{n}.bib": entry(f"n{n}", "A Paper of Sheep" if n % 2 else f"Of {n} Rams")

@@ -93,7 +93,7 @@ def test_preprints_are_found_by_title_and_first_author(
     assert made.references.select("doc_id", "resolved_by").rows() == [(found, how)]
 
 
-def test_the_import_tells_how_references_were_found(tmp_path: Path) -> None:
+def test_the_import_reports_how_references_were_found(tmp_path: Path) -> None:
     collect(tmp_path, [{"arxiv": "1810.04805"}, {**FIR, "arxiv": "2001.12345"}, {"doi": "10.1/x"}])
     report = import_sources(tmp_path / "c", [tmp_path / "in"], ImportOptions(workers=1))
     told = dict(report.lines())["references"]
@@ -102,7 +102,7 @@ def test_the_import_tells_how_references_were_found(tmp_path: Path) -> None:
     assert "title and first author are the same) 1" in told
 
 
-def test_an_export_keeps_what_a_reference_is_known_by(tmp_path: Path) -> None:
+def test_an_export_keeps_the_identifiers_of_references(tmp_path: Path) -> None:
     made = collect(tmp_path, [{"arxiv": "1810.04805", "title": "Oaks", "author": "Ash, A."}])
     export(made, "jsonl", tmp_path / "out")
     text = "".join(path.read_text() for path in sorted((tmp_path / "out").rglob("*.jsonl")))

@@ -51,7 +51,7 @@ def test_the_key_that_a_record_came_with_is_its_own() -> None:
     assert keys_of((["no key"], ["Ash, Ann"], 2001, "Oaks")) == ["ash2001oaks"]
 
 
-def test_no_two_documents_have_one_key_and_who_came_with_it_has_it() -> None:
+def test_keys_are_unique_and_stay_with_the_record_that_had_them() -> None:
     oaks: Record = ([], ["Ash, Ann"], 2001, "Oaks")
     given = (["Ash2001Oaks"], ["Roe, Bo"], 1999, "Elms")
     numbered = (["ash2001oaks-2"], ["Roe, Bo"], 1999, "Firs")

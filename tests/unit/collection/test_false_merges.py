@@ -213,7 +213,7 @@ TEI = """<?xml version="1.0"?><TEI xmlns="http://www.tei-c.org/ns/1.0"><teiHeade
 </listBibl></div></back></text></TEI>"""
 
 
-def test_where_a_doi_is_doubtful_the_title_tells(tmp_path: Path) -> None:
+def test_the_title_decides_if_a_doi_is_doubtful(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in/a.bib").write_text(
         entry("a", "Counting Sheep", doi=DOI) + entry("b", "On the Naming of Rams", doi=DOI)

@@ -48,7 +48,7 @@ def test_lets_through(wanted: Filter, which: str) -> None:
 
 
 @pytest.mark.parametrize("years", ["-", "two", "2010-2020-2030", "99999", "20 10"])
-def test_years_that_are_none_are_told(years: str) -> None:
+def test_wrong_ranges_of_years_are_refused(years: str) -> None:
     with pytest.raises(CitebedError, match="is not a range of years"):
         Filter(years=years)
 
@@ -80,5 +80,5 @@ KNOWN = pl.Series(["Proc. 31st ACM SIGIR Conf.", "SIGIR Forum", "ECIR", "Li, Han
         ("c++ (x", ["c++ (x"]),
     ],
 )
-def test_a_name_that_nobody_writes_so_is_all_with_its_words(wanted: str, meant: list[str]) -> None:
+def test_an_unknown_name_stands_for_all_names_with_its_words(wanted: str, meant: list[str]) -> None:
     assert resolve_names([wanted], KNOWN) == meant

@@ -70,7 +70,7 @@ def same_as_without(folder: Path, *paths: Path) -> None:
     assert left.sources == fresh.sources
 
 
-def test_a_document_that_others_gave_too_keeps_what_they_gave(home: Path) -> None:
+def test_a_document_keeps_the_fields_of_its_other_sources(home: Path) -> None:
     report = forget_sources(home / "c", ["b.bib"])
     assert report.forgotten == ["b.bib"]
     document = open_collection(home / "c").document("one")
@@ -95,7 +95,7 @@ def test_a_source_is_named_as_stored_or_by_its_path(
     same_as_without(home, home / "a.bib", home / "b.bib")
 
 
-def test_what_comes_back_is_what_was(home: Path) -> None:
+def test_a_source_imported_again_restores_the_collection(home: Path) -> None:
     before = open_collection(home / "c").documents
     forget_sources(home / "c", ["a.bib"])
     imported(home / "c", home / "a.bib")
@@ -145,7 +145,7 @@ def test_the_last_source_may_go_too(home: Path) -> None:
     assert open_collection(home / "c").query_sets == ()
 
 
-def test_in_python_the_open_collection_is_then_what_it_has_become(home: Path) -> None:
+def test_the_open_collection_in_python_changes_too(home: Path) -> None:
     mine = citebed.open(home / "c")
     mine.index(quiet=True)
     assert mine.documents.height == 2

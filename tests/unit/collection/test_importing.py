@@ -116,12 +116,9 @@ def test_rules_set_records_aside_with_their_reason(tmp_path: Path) -> None:
     report = do_import(tmp_path / "c", tmp_path / "in", rules=rules)
     assert report.documents == 1
     assert report.set_aside == {
-        "type inproceedings": 1,
-        "type proceedings": 1,
-        "type book": 1,
-        "on the exclusion list": 1,
-        "session heading": 1,
-    }
+        "type inproceedings": 1, "type proceedings": 1, "type book": 1,
+        "on the exclusion list": 1, "session heading": 1,
+    }  # fmt: skip
     assert open_collection(tmp_path / "c").rules == rules
 
 
@@ -182,7 +179,7 @@ def test_one_key_for_two_documents_keeps_both(tmp_path: Path) -> None:
     assert open_collection(tmp_path / "c").documents["doc_id"].to_list() == ["k", "k-2"]
 
 
-def test_no_future_leaves_out_what_is_later_than_the_citing_paper(tmp_path: Path) -> None:
+def test_no_future_excludes_documents_later_than_the_citing_paper(tmp_path: Path) -> None:
     write(tmp_path / "in", refs__bib=BIB, paper__xml=XML)
     do_import(tmp_path / "c", tmp_path / "in", rules=Rules(no_future=True))
     collection = open_collection(tmp_path / "c")
@@ -220,7 +217,7 @@ def test_the_same_content_under_another_name_is_not_read_twice(tmp_path: Path) -
     assert do_import(tmp_path / "c", tmp_path / "copy").unchanged == 1
 
 
-def test_a_copy_is_read_once_what_it_is_a_copy_of_is_gone_or_changed(tmp_path: Path) -> None:
+def test_a_copy_is_read_when_its_original_is_gone_or_changed(tmp_path: Path) -> None:
     source = write(tmp_path / "in", a__bib=BIB, b__bib=BIB)
     documents = do_import(tmp_path / "c", source).documents
     (source / "a.bib").write_text("@article{other, title={Another}}")
@@ -230,7 +227,7 @@ def test_a_copy_is_read_once_what_it_is_a_copy_of_is_gone_or_changed(tmp_path: P
     assert do_import(tmp_path / "c", source, prune=True).documents == documents + 1
 
 
-def test_problems_are_said_once_however_often_the_import_is_run(tmp_path: Path) -> None:
+def test_repeated_imports_report_each_problem_once(tmp_path: Path) -> None:
     source = write(
         tmp_path / "in", a__qrels="1 0 d 1\n1 0 d 2\n1 0 e 1\n", b__bib="% nothing\n@string{a={b}}"
     )
@@ -329,7 +326,7 @@ def test_clear_errors(tmp_path: Path) -> None:
         open_collection(tmp_path / "c")
 
 
-def test_a_damaged_table_is_said_to_be_one(tmp_path: Path) -> None:
+def test_a_damaged_table_is_reported(tmp_path: Path) -> None:
     write(tmp_path / "in", a__bib=BIB)
     do_import(tmp_path / "c", tmp_path / "in")
     (tmp_path / "c/documents.parquet").write_bytes(b"PAR1 not really")
@@ -338,14 +335,14 @@ def test_a_damaged_table_is_said_to_be_one(tmp_path: Path) -> None:
 
 
 def test_workers_and_one_process_give_the_same(tmp_path: Path) -> None:
-    entries = [entry(n, 90) for n in range(14_000)]
-    source = write(tmp_path / "in", a__bib="@string{j = {The Journal}}\n" + "".join(entries[:7000]))
+    entries = [entry(n, 2000) for n in range(700)]  # large enough for worker processes
+    source = write(tmp_path / "in", a__bib="@string{j = {The Journal}}\n" + "".join(entries[:350]))
     (source / "b.bib").write_text(
-        "".join(entries[7000:]) + "@article{last, title={The Last}, journal = j}"
+        "".join(entries[350:]) + "@article{last, title={The Last}, journal = j}"
     )
     one = do_import(tmp_path / "one", source, workers=1)
     two = do_import(tmp_path / "two", source, workers=2)
-    assert one.documents == two.documents == 14_001
+    assert one.documents == two.documents == 701
     assert state(tmp_path / "one") == state(tmp_path / "two")
 
 
@@ -422,7 +419,7 @@ def test_what_only_passed_over_is_read_without_it(tmp_path: Path) -> None:
     assert do_import(tmp_path / "c", source).papers == 1
 
 
-def test_strict_is_about_what_is_read_now(tmp_path: Path) -> None:
+def test_strict_ignores_problems_of_earlier_imports(tmp_path: Path) -> None:
     broken = "@misc{x, title={Some Other Paper}}\n@article{bad, author = {Nobody"
     do_import(tmp_path / "c", write(tmp_path / "bad", a__bib=broken))
     good = write(tmp_path / "good", b__bib=BIB)

@@ -84,7 +84,7 @@ def test_keys_of_ris() -> None:
     assert read("ris", RIS.replace("ID  - doe_dpr", "N1  - Citation Key: k")).keys == ("k",)
 
 
-def test_a_key_is_what_one_can_type() -> None:
+def test_only_keys_that_can_be_typed_are_kept() -> None:
     assert collect_cite_keys(["a b", "a,b", "{a}", "Müller:2010+x", None, ""]) == ("Müller:2010+x",)
 
 
@@ -155,7 +155,7 @@ def test_a_key_that_is_not_the_id_finds_the_document(tmp_path: Path) -> None:
     assert again.document("doe2020dense").doc_id == CSL["id"]
 
 
-def test_records_under_one_key_are_told_apart_however_often_it_is_imported(tmp_path: Path) -> None:
+def test_repeated_imports_keep_records_under_one_key_apart(tmp_path: Path) -> None:
     first = "@misc{k, title={First Paper of All}, ids={k1}, year=2000}"
     second = "@misc{k, title={Second Paper of All}, ids={k2}, year=2001}"
     for text in ("", "@misc{x, title={Something Else Again}}"):

@@ -75,7 +75,7 @@ def test_tei_as_the_paper_made_its_queries(tmp_path: Path) -> None:
     assert sorted(cited["doc_id"]) == ["a", "b"]
 
 
-def test_sentences_keep_what_they_cite_and_how_often(tmp_path: Path) -> None:
+def test_sentences_keep_every_citation(tmp_path: Path) -> None:
     contexts = collect(tmp_path, TEI).contexts
     assert contexts["cites"].to_list() == [
         [], ["b0", "b1"], [], ["b1"], ["b0", "b1", "b0"], ["b0"],

@@ -57,7 +57,7 @@ def others(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_a_file_without_records_is_called_what_it_is(others: Path, name: str) -> None:
+def test_a_file_without_records_is_reported_with_its_kind(others: Path, name: str) -> None:
     with pytest.raises(
         CitebedError, match=rf"nothing was imported: others/{name}(?::1)?: .*{OTHERS[name]}"
     ):
@@ -65,7 +65,7 @@ def test_a_file_without_records_is_called_what_it_is(others: Path, name: str) ->
     assert not (others.parent / "c").exists()
 
 
-def test_such_files_beside_a_bibliography_are_told_each_once(others: Path) -> None:
+def test_such_files_beside_a_bibliography_are_reported_once_each(others: Path) -> None:
     (others / "refs.bib").write_text(ONE)
     report = import_sources(others.parent / "c", [others])
     assert report.documents == 1
@@ -97,7 +97,7 @@ def test_an_empty_folder_is_an_error_with_its_name(tmp_path: Path, inside: tuple
         import_sources(tmp_path / "c", [folder])
 
 
-def test_a_folder_that_became_empty_is_still_told_as_before(tmp_path: Path) -> None:
+def test_a_folder_that_became_empty_is_reported_as_missing(tmp_path: Path) -> None:
     folder = tmp_path / "was"
     folder.mkdir()
     (folder / "a.bib").write_text(ONE)
@@ -121,9 +121,7 @@ def test_languages_go_by_names_and_codes(name: str) -> None:
     assert is_language(name)
 
 
-def test_a_language_of_nobody_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unknown_language_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "refs.bib").write_text(ONE)
     words = ["import", str(tmp_path / "c"), str(tmp_path / "refs.bib"), "--languages"]
     assert main([*words, "klingon"]) == 1

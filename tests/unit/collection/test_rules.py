@@ -117,7 +117,7 @@ def test_the_first_rule_that_holds_gives_the_reason() -> None:
     assert reasons_for(rules, {}) == ["type article"]
 
 
-def test_profiles_load_and_say_what_they_are_for() -> None:
+def test_profiles_load_and_describe_themselves() -> None:
     assert profiles() == ["acm-cr", "anthology", "cranfield"]
     acm_cr = load_profile("acm-cr")
     assert (acm_cr.types, acm_cr.front_matter) == (("article", "inproceedings"), "sessions")
@@ -156,7 +156,7 @@ def test_wrong_profiles_are_refused(tmp_path: Path, text: str, message: str) -> 
     assert message in str(caught.value)
 
 
-def test_profiles_and_lists_that_are_no_text_are_told(tmp_path: Path) -> None:
+def test_profiles_and_lists_that_are_no_text_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "mine"
     path.write_bytes(b"# mine\n# caf\xe9\n")
     for read in (load_profile, read_exclusions):

@@ -75,7 +75,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> CollectionStatistics:
     return collect_statistics(collect(folder, **files))
 
 
-def test_documents_are_counted_by_what_they_have(small: CollectionStatistics) -> None:
+def test_documents_are_counted_by_their_fields(small: CollectionStatistics) -> None:
     documents = small.documents
     assert small.name == "small"
     assert documents.count == 4
@@ -118,7 +118,7 @@ def test_passages_are_measured_by_their_sentences(small: CollectionStatistics) -
     assert sentences.pairs == 2
 
 
-def test_reference_lists_and_what_was_not_found(small: CollectionStatistics) -> None:
+def test_reference_lists_and_unfound_references(small: CollectionStatistics) -> None:
     references = small.references
     assert references is not None
     assert references.papers == 2

@@ -240,7 +240,7 @@ def test_many_at_once(desk: DraftStore) -> None:
     assert len(desk.draft(draft_id).basket) == 40
 
 
-def test_a_desk_that_is_damaged_is_told(tmp_path: Path) -> None:
+def test_a_desk_that_is_damaged_is_reported(tmp_path: Path) -> None:
     (tmp_path / "desk.sqlite").write_bytes(b"no database at all" * 100)
     with pytest.raises(CitebedError, match=r"desk\.sqlite cannot be opened"):
         DraftStore(tmp_path)
@@ -361,7 +361,7 @@ def test_a_desk_with_values_of_other_types_is_refused(tmp_path: Path, value: str
     ["null", "[]", '{"passages": [{"text": null}]}', '{"passages": [{"text": "a", "line": "7"}]}',
      '{"passages": [{"text": "a", "sentences": ["a"], "wanted": [1]}]}', "[" * 100_000],
 )  # fmt: skip
-def test_a_draft_that_was_kept_by_somebody_else_is_checked(tmp_path: Path, content: str) -> None:
+def test_a_draft_from_another_program_is_checked(tmp_path: Path, content: str) -> None:
     desk = DraftStore(tmp_path)
     draft_id = desk.new("").draft_id
     with sqlite3.connect(desk.path) as database:

@@ -47,6 +47,6 @@ def test_author_and_year(written: str, cited: set[str]) -> None:
     assert set(found) <= set(draft.passages[0].cites)
 
 
-def test_what_the_list_of_references_tells_is_not_asked_by_name() -> None:
+def test_identifiers_in_the_reference_list_need_no_search_by_name() -> None:
     text = "Items are ranked (Rendle et al., 2009).\n\nReferences\n\nRendle, S. et al. 2009. BPR. "
     assert parse_draft(f"{text}doi:10.5072/bpr").cited.authored == ()

@@ -67,7 +67,7 @@ def test_the_bbl_file_replaces_a_missing_bib_file(tmp_path: Path) -> None:
     assert draft.notes == ()
 
 
-def test_a_broken_file_gives_what_it_has(tmp_path: Path) -> None:
+def test_a_broken_file_yields_its_complete_entries(tmp_path: Path) -> None:
     broken = "@article{a, title={One good title},\n\n@article{b, title={Never"
     draft = read_draft(_write(tmp_path, r"W \cite{a,b}. \bibliography{refs}", refs_bib=broken))
     assert draft.cited.titles == ("One good title",)

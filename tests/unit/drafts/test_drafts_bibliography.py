@@ -98,7 +98,7 @@ GIVEN = """@InProceedings{10.5072/elm,
 }"""
 
 
-def test_short_entries_have_what_a_reference_is_printed_from() -> None:
+def test_short_entries_have_the_fields_that_styles_print() -> None:
     document = Document(
         "10.5072/elm", "inproceedings", "Elms", doi="10.5072/elm", year=2005, bibtex=GIVEN
     )
@@ -141,7 +141,7 @@ def test_an_entry_of_a_record_that_came_from_elsewhere() -> None:
         (r"At \url{https://example.org/a%20b?c&d#e}", r"At \url{https://example.org/a%20b?c&d#e}"),
     ],
 )
-def test_latex_can_print_what_publishers_write(raw: str, printed: str) -> None:
+def test_latex_can_print_entries_of_publishers(raw: str, printed: str) -> None:
     given = f"@misc{{a, howpublished = {{{raw}}}, doi = {{10.5072/a_b&c}}}}"
     short = entry_to_cite(Document("a", "misc", "A", doi="10.5072/a_b&c", bibtex=given), "a")
     assert f"  howpublished = {{{printed}}},\n  doi = {{10.5072/a_b&c}},\n" in short

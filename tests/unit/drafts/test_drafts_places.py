@@ -30,7 +30,7 @@ def found(draft: Draft) -> list[tuple[str, str, int, int]]:
     return [(each.text, each.source, each.line, each.column) for each in sentences]
 
 
-def test_sentences_of_latex_and_of_what_it_includes(tmp_path: Path) -> None:
+def test_sentences_of_latex_and_of_included_files(tmp_path: Path) -> None:
     (tmp_path / "paper.tex").write_text(TEX)
     (tmp_path / "middle.tex").write_text(MIDDLE)
     draft = read_draft(tmp_path / "paper.tex")

@@ -93,7 +93,7 @@ def test_the_form_of_a_text(text: str, form: str) -> None:
     assert guess_form(text) == form
 
 
-def test_the_ending_tells_the_form(tmp_path: Path) -> None:
+def test_the_suffix_decides_the_form(tmp_path: Path) -> None:
     for name, text in (
         ("a.tex", "50% off"), ("a.md", "50% *off*"), ("a.txt", "50% off"), ("a", "50% off"),
     ):  # fmt: skip

@@ -78,7 +78,7 @@ def test_passages_know_their_place(paper: Draft) -> None:
     ]  # fmt: skip
 
 
-def test_each_sentence_knows_what_it_cites(paper: Draft) -> None:
+def test_each_sentence_has_its_citations(paper: Draft) -> None:
     introduction = paper.passages[1]
     assert introduction.cites == ("smith2019", "jones2020", "lee2018")
     assert introduction.sentences[:2] == (

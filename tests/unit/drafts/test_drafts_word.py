@@ -206,7 +206,7 @@ def test_a_field_that_cannot_be_read_keeps_its_words() -> None:
     assert [p.text for p in draft.passages] == [CITED.strip(), "The next one is all there."]
 
 
-def test_the_file_tells_by_itself_what_it_is(tmp_path: Path) -> None:
+def test_the_content_decides_the_form(tmp_path: Path) -> None:
     data = word_file(paragraph("Elms are tall and wide."))
     for name in ("draft.docx", "draft", "draft.tex"):
         (tmp_path / name).write_bytes(data)

@@ -48,6 +48,6 @@ def test_files_pipes_and_folders(tmp_path: Path) -> None:
         lambda: load_clusters(LONG),
     ],
 )
-def test_names_that_are_too_long_are_told(call: object) -> None:
+def test_names_that_are_too_long_are_reported(call: object) -> None:
     with pytest.raises(CitebedError):
         call()

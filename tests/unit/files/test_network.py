@@ -115,7 +115,7 @@ def test_what_is_here_works_offline(
         ("fe80::1%eth0", "fe80::2", "testclient"),
     ],
 )
-def test_wrong_passwords_are_counted_by_what_one_visitor_can_choose(
+def test_wrong_passwords_are_counted_by_network_address(
     address: str, same: str, other: str
 ) -> None:
     assert address_block(address) == address_block(same)

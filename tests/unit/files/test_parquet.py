@@ -28,13 +28,13 @@ def test_a_table_comes_back(whole: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"PAR1", b"PAR1PAR1", b"text", b"\0" * 100])
-def test_what_is_no_parquet_is_told(whole: Path, text: bytes) -> None:
+def test_other_files_are_reported(whole: Path, text: bytes) -> None:
     whole.write_bytes(text)
     with pytest.raises(FormatError, match=r"parquet: not a Parquet file, or damaged"):
         read_parquet(whole)
 
 
-def test_damage_is_told_also_where_polars_panics(whole: Path) -> None:
+def test_damage_is_reported_also_if_polars_panics(whole: Path) -> None:
     content, told = whole.read_bytes(), 0
     for at in range(-470, -390):
         whole.write_bytes(content[:at] + b"\xff" + content[at + 1 :])

@@ -36,7 +36,7 @@ def two(tmp_path: Path) -> tuple[Footer, Footer]:
     return written(tmp_path / "a.parquet", ours, 10), written(tmp_path / "b.parquet", others, 4)
 
 
-def test_a_footer_tells_the_row_groups_and_what_is_said_of_the_file(
+def test_a_footer_has_the_row_groups_and_the_metadata(
     two: tuple[Footer, Footer],
 ) -> None:
     first, second = two

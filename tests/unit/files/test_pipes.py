@@ -81,14 +81,14 @@ def test_a_pipe_without_a_name() -> None:
         os.close(out)
 
 
-def test_faults_are_told_of_the_pipe_and_not_of_the_copy(pipe: Pipe) -> None:
+def test_errors_name_the_pipe_and_not_the_copy(pipe: Pipe) -> None:
     path = pipe("x.run", RUN + b"q1 Q0 c\n")
     with pytest.raises(FormatError) as caught:
         read_run(path)
     assert (caught.value.path, caught.value.line) == (str(path), 3)
 
 
-def test_a_document_twice_is_told_without_reading_again(
+def test_a_repeated_document_is_reported_without_reading_again(
     pipe: Pipe, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "x.qrels").write_bytes(QRELS)

@@ -49,7 +49,7 @@ def test_packed_and_plain_files_give_the_same_bytes(tmp_path: Path, how: str) ->
 
 
 @pytest.mark.parametrize("how", ["gzip", "bzip2", "xz"])
-def test_damage_is_told_with_the_file(tmp_path: Path, how: str) -> None:
+def test_damage_is_reported_with_the_file(tmp_path: Path, how: str) -> None:
     path = tmp_path / "x"
     packed = PACKERS[how](os.urandom(5000))
     path.write_bytes(packed[:-20])
@@ -181,7 +181,7 @@ def test_a_small_file_takes_little_memory(tmp_path: Path) -> None:
     assert peak < 8 << 20
 
 
-def test_text_that_is_not_utf_8_is_told_with_its_line(tmp_path: Path) -> None:
+def test_text_that_is_not_utf_8_is_reported_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"\xef\xbb\xbfa\r\nb\xe9\n")
     with pytest.raises(FormatError, match="x:2: byte 0xe9 is not UTF-8") as caught:
@@ -214,7 +214,7 @@ def test_limits_are_raised_never_lowered(
     assert limits.effective_limit(10) == limit
 
 
-def test_a_limit_that_is_no_size_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_limit_that_is_no_size_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(limits.VARIABLE, "lots")
     with pytest.raises(CitebedError, match="expected a number of bytes"):
         limits.effective_limit(10)

@@ -157,7 +157,7 @@ def test_a_key_that_is_not_whole_or_not_private_is_refused(
 
 
 @pytest.mark.parametrize("what", ["link", "pipe", "folder", "another user's"])
-def test_a_key_that_somebody_else_may_have_put_there_is_refused(
+def test_a_key_that_another_user_may_have_planted_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     path = tmp_path / "serve.key"

@@ -60,7 +60,7 @@ def test_what_an_editor_saves_in_between_is_kept(
     assert os.listdir(tmp_path) == ["a.bib"]
 
 
-def test_what_somebody_makes_in_between_is_kept(tmp_path: Path) -> None:
+def test_files_created_in_between_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "a.bib"
 
     def change(data: bytes) -> bytes:
@@ -114,7 +114,7 @@ def test_an_error_leaves_all_as_it_was(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc here")
-def test_a_folder_that_takes_no_files_is_told() -> None:
+def test_a_read_only_folder_is_reported() -> None:
     with pytest.raises(CitebedError, match=r"cannot write /proc/x\.bib"):
         update_file(Path("/proc/x.bib"), add(b"x"))
     with pytest.raises(CitebedError, match=r"cannot write /proc/x\.run"):

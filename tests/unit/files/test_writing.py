@@ -96,7 +96,7 @@ def test_new_files_respect_the_umask_and_replaced_ones_keep_their_mode(tmp_path:
     assert stat.S_IMODE((tmp_path / "folder").stat().st_mode) == 0o750
 
 
-def test_nobody_else_can_open_a_draft_of_what_is_private(
+def test_other_users_cannot_open_drafts_of_private_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever has opened a draft reads what is written to it later, also after its mode changed."""
@@ -277,9 +277,7 @@ def kill(child: subprocess.Popen[str]) -> None:
 
 
 @pytest.mark.parametrize("where", ["file", "folder"])
-def test_what_the_killed_leave_is_swept_and_what_the_living_use_is_not(
-    tmp_path: Path, where: str
-) -> None:
+def test_only_drafts_of_killed_processes_are_swept(tmp_path: Path, where: str) -> None:
     child = start(tmp_path / "target", where)
     assert len(drafts(tmp_path)) == 1
     write_file(tmp_path / "other", "x")
@@ -375,7 +373,7 @@ def test_errors_of_the_system_are_found_behind_others(tmp_path: Path) -> None:
     assert str(find_system_error(OSError("in words"))).endswith("in words")
 
 
-def test_a_full_disk_is_told(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported(tmp_path: Path) -> None:
     old = tmp_path / "x"
     old.write_text("old")
     full = pl.exceptions.ComputeError("underlying IO error: No space left (os error 28)")

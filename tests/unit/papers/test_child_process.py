@@ -34,7 +34,7 @@ def title(read: ReadPaper | PaperProblem) -> str:
     return read.title
 
 
-def test_a_child_reads_what_this_process_would() -> None:
+def test_a_child_reads_the_same_as_this_process() -> None:
     data = set_paper()
     here, there = read_document(pypdfium2.PdfDocument(data)), read_paper(PaperFile("a.pdf", data))
     assert isinstance(there, ReadPaper)

@@ -65,7 +65,7 @@ def texts(annotation: Annotation) -> list[list[str]]:
     return [[each.text for each in context.sentences] for context in annotation.contexts]
 
 
-def test_only_what_is_doubtful_is_asked_in_the_order_of_the_page(annotation: Annotation) -> None:
+def test_doubtful_items_are_asked_in_the_order_of_the_page(annotation: Annotation) -> None:
     state = initial_state(annotation)
     assert doubtful(state) == ["c2.2", "c3", "r5", "r9"]
     assert doubtful(state, 0.5) == []
@@ -77,7 +77,7 @@ def test_without_decisions_the_proposal_is_the_result(annotation: Annotation) ->
     assert after(annotation, Accept(item="c1.1"), Finish()) == annotation
 
 
-def test_a_wrong_marker_is_mended_and_the_sentence_cites_what_its_markers_cite(
+def test_a_corrected_marker_changes_the_citations_of_its_sentence(
     annotation: Annotation,
 ) -> None:
     done = after(annotation, ChangeMarker(item="c2.2", marker=0, cites=("4",)))
@@ -133,7 +133,7 @@ def test_sentences_are_split_and_joined_with_their_markers_and_places(
             after(annotation, JoinSentence(item="c1.2"), SplitSentence(item="c1.2", at=place))
 
 
-def test_names_are_taken_out_and_given_back_but_not_over_what_was_written(
+def test_names_can_be_removed_and_restored_but_edited_text_stays(
     annotation: Annotation,
 ) -> None:
     state = initial_state(annotation)
@@ -155,7 +155,7 @@ def test_names_are_taken_out_and_given_back_but_not_over_what_was_written(
     assert own.contexts[1].sentences[1].text == "Somebody showed that words matter [4]."
 
 
-def test_a_paragraph_that_was_not_found_is_added_with_what_it_cites(annotation: Annotation) -> None:
+def test_a_missed_paragraph_is_added_with_its_citations(annotation: Annotation) -> None:
     text = "Shelves were mea-\nsured before. Fisher et al. [7] did\nso with care [3, 99]. "
     text += "Nobody else did."
     done = after(annotation, Add(after="c1", text=text))

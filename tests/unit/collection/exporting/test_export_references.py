@@ -56,7 +56,7 @@ def test_a_library_comes_back_field_by_field(
 
 
 @pytest.mark.parametrize("form", ENDINGS)
-def test_what_does_not_come_back_is_told(small: Collection, tmp_path: Path, form: str) -> None:
+def test_losses_are_reported(small: Collection, tmp_path: Path, form: str) -> None:
     notes = export(small, form, tmp_path / ENDINGS[form]).notes
     assert "keywords of 1 document reads back differently" in notes  # one has a semicolon in it
     assert "type of 1 document reads back differently" in notes  # proceedings

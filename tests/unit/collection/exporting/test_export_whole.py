@@ -67,7 +67,7 @@ def test_a_full_disk_is_the_users_to_mend(
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_what_exists_is_replaced_only_when_told(
+def test_an_existing_target_is_replaced_only_with_overwrite(
     small: Collection, tmp_path: Path, form: str
 ) -> None:
     target = target_of(tmp_path, form)
@@ -109,7 +109,7 @@ def test_a_place_where_nothing_can_be(small: Collection, tmp_path: Path) -> None
         export(small, "trec", tmp_path / "file" / "out")
 
 
-def test_unknown_names_are_told(small: Collection, tmp_path: Path) -> None:
+def test_unknown_names_are_reported(small: Collection, tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="Did you mean 'trec'"):
         export(small, "tre", tmp_path / "out")
     with pytest.raises(UnknownName, match="Did you mean 'cats'"):

@@ -138,7 +138,7 @@ def test_a_file_of_which_nothing_is_known_is_not_overwritten(mirror: Path, attem
     assert (attempt.folder / "a.bin").read_bytes() == b"mine"
 
 
-def test_new_content_after_the_file_was_removed_is_told(mirror: Path, attempt: Try) -> None:
+def test_new_content_after_the_file_was_removed_is_reported(mirror: Path, attempt: Try) -> None:
     attempt(mirror=mirror.as_uri())
     (attempt.folder / "a.bin").unlink()
     (mirror / "a.bin").write_bytes(OTHER)

@@ -86,7 +86,7 @@ def test_paper() -> None:
     )
 
 
-def test_problems_name_what_was_mended() -> None:
+def test_problems_name_the_repairs() -> None:
     problems = [record for record in parse(PAPER, line=101) if isinstance(record, Problem)]
     assert [(problem.line, problem.kind) for problem in problems] == [
         (112, "mended"),

@@ -66,7 +66,7 @@ def test_a_comment_ends_before_the_next_entry() -> None:
     assert len(told) == 1
 
 
-def test_entries_that_were_put_in_a_comment_are_told() -> None:
+def test_entries_that_were_put_in_a_comment_are_reported() -> None:
     text = "@comment{\n@misc{a, title = {A}}\n@misc{b, title = {B}}\n}\n@misc{c, title = {C}}\n"
     documents, told = read(text)
     assert [document.doc_id for document in documents] == ["c"]
@@ -135,7 +135,7 @@ def test_bibtex_in_a_web_page() -> None:
 # --- Strings --------------------------------------------------------------------------------
 
 
-def test_a_string_that_nothing_defines_is_told_once() -> None:
+def test_an_undefined_string_is_reported_once() -> None:
     text = (
         "@misc{a, title = {A}, journal = jx, month = mar, note = 12 # th}\n"
         "@misc{b,\n journal = JX,\n month = spring,\n title = {B},\n}\n"
@@ -202,7 +202,7 @@ def test_xdata_lends_single_values() -> None:
     )  # fmt: skip
 
 
-def test_xdata_that_is_nowhere_is_told() -> None:
+def test_missing_xdata_is_reported() -> None:
     (document,), told = read("@book{a, title = {A}, xdata = {house}}")
     assert document.title == "A"
     assert told == ["1: entry 'a' refers to missing @xdata 'house'"]

@@ -414,7 +414,7 @@ def test_a_text_that_is_no_entry_is_refused() -> None:
 
 
 @pytest.mark.parametrize("key", ["", " ", "\ufeff", "\u200b"])
-def test_an_entry_whose_key_nobody_can_see_has_a_made_up_one(key: str) -> None:
+def test_an_entry_with_an_invisible_key_gets_a_generated_one(key: str) -> None:
     chunk = Chunk(f"@article{{{key}, title={{Sorting apples}}}}".encode(), "x")
     problem, document = parse(chunk)
     assert isinstance(problem, Problem)

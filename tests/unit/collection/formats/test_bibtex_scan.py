@@ -346,7 +346,7 @@ def test_a_line_that_begins_like_an_entry_ends_an_irregular_one_only() -> None:
         "@misc{a,\n  title = {{T} u},\n  month = jan,\n  year = {2010},\n}",
     ],
 )
-def test_the_export_reader_takes_what_programs_write(text: str) -> None:
+def test_the_export_reader_accepts_entries_of_programs(text: str) -> None:
     assert read_export(text, 1, Strings({}, 0), {}) == only(text)
 
 

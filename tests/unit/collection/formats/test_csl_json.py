@@ -114,7 +114,7 @@ def test_every_wrapping_gives_the_same_documents() -> None:
     assert [doc.doc_id for doc in read({"status": "ok", "message": CROSSREF})] == ["10.5555/xyz"]
 
 
-def test_a_truncated_export_gives_what_is_whole() -> None:
+def test_a_truncated_export_yields_its_complete_items() -> None:
     text = json.dumps([ZOTERO, CROSSREF, ZOTERO], indent=1)[:-30]
     first, second, problem = read(text)
     assert (first.doc_id, first.line) == ("smith2010", 2)

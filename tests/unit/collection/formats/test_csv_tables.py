@@ -104,7 +104,7 @@ def test_a_mark_in_the_midst_of_a_field_is_text() -> None:
     assert getattr(second, "title", "") == "Pears"
 
 
-def test_rows_that_do_not_fit_are_told() -> None:
+def test_rows_that_do_not_fit_are_reported() -> None:
     records = read("id,title,year\n1,Apples\n2,Pears,2011,,\n3,Quinces,a,b\n,,\n")
     assert [type(record).__name__ for record in records] == [
         "Problem",

@@ -55,7 +55,7 @@ def test_else_the_names_beside_it_do(head: str, beside: str, format: str) -> Non
     assert "--format " in why
 
 
-def test_else_what_is_likely_and_it_is_said() -> None:
+def test_otherwise_the_likelier_format_is_used_with_a_note() -> None:
     elsewhere = ("other/queries.jsonl", "set/readme.txt")
     assert taken(SHORT, "set/a.jsonl", *elsewhere) == (
         "beir-queries",
@@ -82,7 +82,7 @@ def test_a_forced_format_is_taken_whatever_the_content() -> None:
     assert (format.name, note) == ("ris", "")
 
 
-def test_an_import_says_what_it_took_a_file_for(tmp_path: Path) -> None:
+def test_an_import_reports_the_format_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(SHORT)
     (tmp_path / "b.ris").write_text("TY  - JOUR\nTI  - T\nER  - \n")
     report = import_sources(tmp_path / "c", [tmp_path / "a.jsonl", tmp_path / "b.ris"])
@@ -105,7 +105,7 @@ def test_any_names_can_be_asked_about(head: str, name: str, beside: list[str]) -
     FormatDetector(names=beside).detect(name, SHORT)
 
 
-def test_of_many_files_it_is_counted_what_they_were_taken_for(tmp_path: Path) -> None:
+def test_the_report_counts_the_formats_of_many_files(tmp_path: Path) -> None:
     for number in range(4):
         (tmp_path / f"{number}.ris").write_text(f"TY  - JOUR\nTI  - {number}\nER  - \n")
     (tmp_path / "a.bib").write_text("@misc{a, title={T}}")

@@ -98,7 +98,9 @@ def test_cut_after_the_last_match() -> None:
         ("csl-json", '[{{"id": "a", "type": "book", "title": "Of Sheep", "DOI": "{}"}}]'),
     ],
 )
-def test_a_field_that_holds_no_doi_is_told(format: str, form: str, doi: str, told: bool) -> None:
+def test_a_field_that_holds_no_doi_is_reported(
+    format: str, form: str, doi: str, told: bool
+) -> None:
     records = list(FORMATS[format].parse(Chunk(form.format(doi).encode(), "x")))
     said = [record.what for record in records if isinstance(record, Problem)]
     assert said == ([f"a: '{doi}' is not a DOI and was left out"] if told else [])

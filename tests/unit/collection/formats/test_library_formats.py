@@ -258,7 +258,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_record_is_told_and_costs_no_other(name: str) -> None:
+def test_a_broken_record_is_reported_and_costs_no_other(name: str) -> None:
     right, wrong = map(str.encode, BROKEN[name])
     good, broken = SAMPLES[name], SAMPLES[name].replace(right, wrong)
     assert good != broken

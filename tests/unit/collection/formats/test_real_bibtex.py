@@ -37,7 +37,7 @@ def split(records: list[Record]) -> tuple[list[Document], list[Problem]]:
     return documents, [record for record in records if isinstance(record, Problem)]
 
 
-def test_the_manifest_names_what_is_pinned_here(shared_data: Path) -> None:
+def test_the_manifest_names_the_files_pinned_here(shared_data: Path) -> None:
     lines = (shared_data / "formats" / "MANIFEST.tsv").read_text().splitlines()[1:]
     assert {name for line in lines if (name := line.split("\t")[0]).endswith(".bib")} == {*EXPECTED}
 

@@ -52,7 +52,7 @@ def skipped(records: list[Record]) -> list[Problem]:
     return [r for r in records if isinstance(r, Problem) and r.kind == "skipped"]
 
 
-def test_the_manifest_names_what_is_pinned_here(shared_data: Path) -> None:
+def test_the_manifest_names_the_files_pinned_here(shared_data: Path) -> None:
     lines = (shared_data / "formats" / "MANIFEST.tsv").read_text().splitlines()[1:]
     named = {line.split("\t")[0] for line in lines}
     assert {name for name in named if not name.endswith(".bib")} == EXPECTED.keys()

@@ -307,7 +307,7 @@ def test_a_longer_tag_after_the_type() -> None:
     assert (document.doc_id, document.type, document.title) == ("x", "article", "Apples")
 
 
-def test_a_field_behind_the_end_is_told_and_a_whole_record_is_lost() -> None:
+def test_fields_behind_the_end_of_a_record_are_reported() -> None:
     late = record("TI  - Apples") + "NL  - J Fruit\n\n"
     assert [p.kind for p in problems(read(late))] == ["mended"]
     assert [p.kind for p in problems(read(late + "TI  - Pears\nER  - \n"))] == ["skipped"]

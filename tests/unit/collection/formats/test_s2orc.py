@@ -30,7 +30,7 @@ def read(*papers: Any) -> list[Record]:
     return list(S2ORC.parse(Chunk(data, "x")))
 
 
-def test_three_papers_and_what_they_cite() -> None:
+def test_three_papers_and_their_citations() -> None:
     records = list(S2ORC.parse(Chunk(SAMPLES["s2orc"], "x")))
     assert [type(record) for record in records] == [Document, CitingPaper] * 3
     first, citing, _, middle, last, _ = records
@@ -69,7 +69,7 @@ def test_a_paper_on_many_lines_and_entities() -> None:
     assert citing.references[0].title == "O'Hara on apples"
 
 
-def test_empty_papers_are_told() -> None:
+def test_empty_papers_are_reported() -> None:
     nothing = {"paper_id": "x", "abstract": [], "body_text": [], "bib_entries": {}}
     nameless = {"body_text": [{"text": "Apples."}]}
     assert read(nothing, nameless) == [
@@ -78,7 +78,7 @@ def test_empty_papers_are_told() -> None:
     ]
 
 
-def test_a_citation_that_the_list_does_not_have_is_told() -> None:
+def test_a_citation_that_the_list_does_not_have_is_reported() -> None:
     part = {"text": "See [1].", "cite_spans": [{"start": 4, "end": 7, "ref_id": "b9"}]}
     *_, problem, citing = read({"paper_id": "x", "body_text": [part], "bib_entries": {}})
     what = "context 01 cites b9, which is not in the reference list"

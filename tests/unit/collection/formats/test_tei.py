@@ -168,7 +168,7 @@ def test_type_and_venue(monograph: str, kind: str, venue: str | None) -> None:
 
 
 @pytest.mark.parametrize("text", ["bears; honey, wild", "bears • honey, wild"])
-def test_keywords_that_were_not_told_apart(text: str) -> None:
+def test_keywords_in_one_text_are_split(text: str) -> None:
     keywords = f"<textClass><keywords>{text}</keywords></textClass>"
     xml = f"<TEI><teiHeader><profileDesc>{keywords}</profileDesc></teiHeader></TEI>"
     (document,) = parse(xml)
@@ -245,7 +245,7 @@ def test_a_header_of_a_training_file_gives_title_and_abstract() -> None:
     assert (document.title, document.abstract) == ("Apples", "We sort.")
 
 
-def test_a_file_with_nothing_in_it_is_told() -> None:
+def test_a_file_with_nothing_in_it_is_reported() -> None:
     what = "a TEI file without a title, an abstract, a text or a list of references"
     assert parse("<TEI><teiHeader/><text><body/></text></TEI>") == [Problem(1, what)]
     assert parse("<listBibl/>") == [Problem(1, what)]

@@ -57,7 +57,7 @@ CELL = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Cf"
 
 
 @given(st.lists(st.tuples(CELL, CELL, CELL), max_size=6), st.sampled_from(",;\t"))
-def test_csv_writes_what_is_read(rows: list[tuple[str, str, str]], separator: str) -> None:
+def test_files_written_by_csv_are_read(rows: list[tuple[str, str, str]], separator: str) -> None:
     out = io.StringIO()
     writer = csv.writer(out, delimiter=separator, lineterminator="\n")
     writer.writerow(["id", "title", "abstract"])
@@ -74,7 +74,7 @@ TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Cf"
 
 
 @given(st.lists(st.tuples(WORD, TEXT), max_size=5), st.booleans(), st.booleans())
-def test_pyyaml_writes_what_is_read(
+def test_files_written_by_pyyaml_are_read(
     items: list[tuple[str, str]], wrapped: bool, flowing: bool
 ) -> None:
     value = [{"id": f"k{key}", "type": "book", "title": title} for key, title in items]

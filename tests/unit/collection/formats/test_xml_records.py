@@ -24,7 +24,7 @@ def titles(records: list[Record]) -> list[str]:
     return [record.title for record in records if isinstance(record, Document)]
 
 
-def test_what_is_no_record_is_told_with_its_line() -> None:
+def test_other_elements_are_reported_with_their_lines() -> None:
     stranger = "<artikel key='k/2'><title>Pears</title></artikel>\n"
     records = dblp(f"<dblp>\n{ONE.format(1)}{stranger}{ONE.format(3)}</dblp>")
     assert titles(records) == ["Apples 1", "Apples 3"]
@@ -112,7 +112,7 @@ def test_person_pages_are_counted() -> None:
     assert Problem(1, what, "ignored") in records
 
 
-def test_an_error_of_the_api_of_arxiv_is_told() -> None:
+def test_an_error_of_the_api_of_arxiv_is_reported() -> None:
     entry = "<entry><id>http://arxiv.org/api/errors#x</id><title>Error</title></entry>"
     [problem] = FORMATS["arxiv-atom"].parse(Chunk(f"<feed>{entry}</feed>".encode(), "x"))
     assert isinstance(problem, Problem)

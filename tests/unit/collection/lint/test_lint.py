@@ -42,7 +42,7 @@ def test_a_collection_of_documents_alone_passes(collect: Collect) -> None:
     assert all(finding.count == 0 for finding in lint(collect({"a.bib": CLEAN}), today=TODAY))
 
 
-def test_only_what_is_asked_in_the_order_of_the_table(collect: Collect) -> None:
+def test_chosen_checks_run_in_the_order_of_the_table(collect: Collect) -> None:
     names = ["markup-remains", "absent-documents"]
     findings = lint(collect({"a.bib": CLEAN}), names)
     assert [finding.check.name for finding in findings] == names[::-1]

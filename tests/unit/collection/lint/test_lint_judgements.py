@@ -41,7 +41,7 @@ def test_judgements_and_queries_that_fit(collect: Collect, found: Found) -> None
         assert found(collection, name) == []
 
 
-def test_absent_documents_and_what_became_of_them(collect: Collect, found: Found) -> None:
+def test_absent_documents_and_the_reasons(collect: Collect, found: Found) -> None:
     judged = qrels(
         ("q1", "d1", 1), ("q1", "gone", 1), ("q2", "gone", 0), ("q2", "D2", 1), ("q3", "d3", 1)
     )  # fmt: skip
@@ -78,7 +78,7 @@ def test_queries_without_relevant_documents(collect: Collect, found: Found) -> N
     ]
 
 
-def test_queries_that_nobody_judged_are_one_finding(collect: Collect, found: Found) -> None:
+def test_unjudged_queries_are_one_finding(collect: Collect, found: Found) -> None:
     collection = collect({"a.bib": BIB, "t.topics": ASKED})
     assert found(collection, "queries-without-relevant") == [("t", "no judgements for 3 queries")]
 

@@ -58,7 +58,7 @@ def test_the_command_line_forces_it(folder: Path) -> None:
     assert open_collection(folder / "c").documents.height == 2
 
 
-def test_what_does_not_fit_a_forced_format_is_told(folder: Path) -> None:
+def test_records_that_do_not_fit_a_forced_format_are_reported(folder: Path) -> None:
     report = do_import(folder, "beside.ris", "data.jsonl", format="ris")
     said = report.problems.filter(source="data.jsonl")["what"].to_list()
     assert said == ["no record was found in it"]

@@ -51,7 +51,7 @@ def test_whole_paths_where_they_are_asked_for(tmp_path: Path) -> None:
     assert names.of(tmp_path / "a.bib") == str(tmp_path / "a.bib")
 
 
-def test_a_collection_tells_nothing_of_its_makers_folders(tmp_path: Path) -> None:
+def test_a_collection_does_not_reveal_the_folders_of_its_maker(tmp_path: Path) -> None:
     secret = tmp_path / "anns-secret-project"
     home = tmp_path / "shared"
     for folder in (secret, home):

@@ -100,7 +100,7 @@ def test_a_link_in_place_of_a_file_is_not_put_in_place(collection: Path, notes: 
     assert not (collection / "documents.parquet").is_symlink()
 
 
-def test_a_change_of_ones_own_is_finished_by_whoever_opens(collection: Path) -> None:
+def test_the_next_reader_finishes_a_change_of_the_same_user(collection: Path) -> None:
     left_in_a_change(collection, sealed=True)
     assert open_collection(collection).name == "new"
     assert not (collection / ".commit.json").exists()
@@ -108,7 +108,7 @@ def test_a_change_of_ones_own_is_finished_by_whoever_opens(collection: Path) -> 
 
 
 @pytest.mark.parametrize("verb", ["stats", "lint", "import", "index"])
-def test_a_strangers_change_is_told_and_not_finished(
+def test_a_strangers_change_is_reported_and_not_finished(
     collection: Path, verb: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     left_in_a_change(collection, sealed=False)

@@ -63,7 +63,7 @@ def test_documents_in_pieces(
     assert opened.some_documents([], columns).equals(table.clear())
 
 
-def test_later_imports_keep_shards_until_told(tmp_path: Path, source: Path) -> None:
+def test_later_imports_keep_the_shard_size_unless_it_is_given(tmp_path: Path, source: Path) -> None:
     folder = tmp_path / "c"
     imported(folder, source, 5)
     more = tmp_path / "more.bib"
@@ -100,7 +100,7 @@ def test_nothing_is_left_of_shards_that_are_gone(tmp_path: Path, source: Path) -
     assert (tmp_path / "elsewhere" / "2024").is_dir()
 
 
-def test_a_shard_that_is_missing_is_told(tmp_path: Path, source: Path) -> None:
+def test_a_shard_that_is_missing_is_reported(tmp_path: Path, source: Path) -> None:
     folder = tmp_path / "c"
     imported(folder, source, 5)
     (folder / "shards/00002/documents.parquet").unlink()

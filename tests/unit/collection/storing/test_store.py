@@ -98,7 +98,7 @@ def test_a_manifest_reads_back_as_it_was_written(
     assert store.read_manifest(folder) == manifest
 
 
-def test_a_damaged_manifest_is_said_to_be_one(tmp_path: Path) -> None:
+def test_a_damaged_manifest_is_reported(tmp_path: Path) -> None:
     (tmp_path / "citebed.toml").write_text("format = ")
     with pytest.raises(CollectionError, match="damaged"):
         store.read_manifest(tmp_path)
