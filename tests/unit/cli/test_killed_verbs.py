@@ -26,9 +26,9 @@ class Verb(NamedTuple):
 
 FILTER = "filter s.jsonl -t t.jsonl --overwrite --checkpoint-every 0 -q"
 VERBS = (
-    Verb(f"{FILTER} -m names -o o.run --skipped o.txt", "o.run", sized(3, 1)),
-    Verb(f"{FILTER} -m relevance_model -o o.run.gz", "o.run.gz", sized(3, 1)),
-    Verb(f"{FILTER} -m incremental -j j.txt -o o.run", "o.run", sized(3, 1)),
+    Verb(f"{FILTER} -m names -o o.run --skipped o.txt", "o.run", sized(6, 1)),
+    Verb(f"{FILTER} -m relevance_model -o o.run.gz", "o.run.gz", sized(6, 1)),
+    Verb(f"{FILTER} -m incremental -j j.txt -o o.run", "o.run", sized(6, 1)),
     Verb("train prepare c --contexts ctx.jsonl -o o.xz -q", "o.xz", 1),
     Verb("report j.txt one.run -m AP --samples 100 -o o.html", "o.html", 1),
     Verb("timeline j.txt one.run --samples 100 --report o.html", "o.html", 1),
@@ -87,7 +87,7 @@ def test_evaluate_killed_at_any_moment(inputs: Path, tmp_path: Path, killed: Vic
     words, before = ["evaluate", "j.txt", "one.run", "two.run"], content(inputs)
     assert killed.run(words, tmp_path / "w") == 0
     said, seed = killed.said, random.Random("evaluate")
-    for _ in range(sized(5, 100)):
+    for _ in range(sized(3, 100)):
         assert killed.run(words, tmp_path / "w", "after", seed.uniform(0, 0.4)) == KILLED
         assert content(tmp_path / "w") == before
     assert killed.run(words, tmp_path / "w") == 0

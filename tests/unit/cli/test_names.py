@@ -106,9 +106,7 @@ VERBS = [
     ["recommend", "C", "S/dr\udce9.tex"],
     ["recommend", "C", "S/dr\udce9.tex", "--json"],
     ["recommend", "C", "cats of \udce9 kind", "--bibtex"],
-    *(["export", "C", f"S-\udce9-{form}", "--to", form] for form in ("trec", "beir", "csv")),
-    *(["export", "C", f"S-\udce9-{form}", "--to", form] for form in ("parquet", "bibtex")),
-    *(["export", "C", f"S-\udce9-{form}", "--to", form] for form in ("jsonl", "ir_datasets")),
+    *(["export", "C", f"S-\udce9-{form}", "--to", form] for form in ("trec", "ir_datasets")),
 ]
 
 
@@ -163,7 +161,7 @@ def _bib(folder: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+@pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
 def test_rows_are_json_in_every_encoding(tmp_path: Path, encoding: str) -> None:
     import_sources(tmp_path / "c", [_bib(tmp_path)])
     assert main(["index", str(tmp_path / "c"), "-q"]) == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import re
@@ -16,8 +15,6 @@ import pytest
 from tests.commands import Run, indexed
 from tests.shared import Once
 from tests.unit.retrieval.vectors.models import write_small
-
-from citebed.collection.formats.bibtex_writer import parse_document
 
 BIB = r"""@article{oak, title={Oak Trees \& Forests}, author={Ash, Ann and B{\"o}hm, Bo},
   year={2001}, journal={J. of Trees}, doi={10.5072/oak}, abstract={Oaks grow in forests.}}
@@ -210,13 +207,6 @@ def test_what_search_writes_is_what_evaluate_reads(
     assert {row["query_id"]: row["value"] for row in rows(out)}["#1"] == 1
 
 
-def test_a_run_whose_name_ends_in_gz_is_packed(run: Run, tmp_path: Path) -> None:
-    for name in ("x.run", "x.run.gz"):
-        assert run("search", "c", "--queries", "sentences", "-o", name)[0] == 0
-    packed = (tmp_path / "x.run.gz").read_bytes()
-    assert gzip.decompress(packed) == (tmp_path / "x.run").read_bytes()
-
-
 def test_search_with_feedback_from_the_judgements(run: Run, tmp_path: Path) -> None:
     code, _, err = run(
         *("search", "c", "--queries", "sentences", "-o", "f.run"),
@@ -291,23 +281,6 @@ def test_recommend_for_programs(run: Run) -> None:
     assert [row["rank"] for row in found] == [1, 2, 3]
     assert (found[0]["passage"], found[0]["line"]) == (1, 1)
     assert rows(run("recommend", "c", "salt", "--json", "-k", "1000000")[1])[0]["doc_id"] == "sea"
-
-
-def test_recommend_as_bibtex(run: Run) -> None:
-    code, out, _ = run("recommend", "c", "forests", "--bibtex")
-    assert code == 0
-    entries = ["@" + part for part in out.split("@")[1:]]
-    found = {document.doc_id: document for document in map(parse_document, entries)}
-    assert set(found) == {"oak", "elm", "own"}
-    assert found["oak"].title == "Oak Trees & Forests"
-    assert found["oak"].authors == ("Ash, Ann", "Böhm, Bo")
-    assert found["oak"].doi == "10.5072/oak"
-
-
-def test_recommend_prints_one_form_at_a_time(run: Run) -> None:
-    code, out, err = run("recommend", "c", "forests", "--bibtex", "--json")
-    assert (code, out) == (1, "")
-    assert "--bibtex and --json were given" in err
 
 
 def stdin(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:

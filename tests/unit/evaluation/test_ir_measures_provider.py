@@ -39,7 +39,6 @@ from ir_measures import (  # noqa: E402
     infAP,
     nDCG,
 )  # fmt: skip
-from tests.reference import trec_measures as reference  # noqa: E402
 
 from citebed.errors import CitebedError  # noqa: E402
 from citebed.evaluation import Settings, evaluate  # noqa: E402
@@ -220,24 +219,3 @@ def test_the_same_numbers_as_our_own_door(
             assert found[theirs] == scores[ours]
     lacking = [grades for query, grades in qrels.items() if query not in run]
     assert found[NumQ] == len(qrels) - len(lacking)
-
-
-@given(GRADES, RUNS)
-def test_trec_eval_s_numbers(
-    qrels: dict[str, dict[str, int]], run: dict[str, dict[str, float]]
-) -> None:
-    """Query by query against the slow version of trec_eval's measures."""
-    chosen = [AP, AP(rel=2), P @ 5, R @ 3, RR, Rprec, nDCG @ 10, Bpref, SetP, Success @ 1]
-    found = plug.CitebedProvider().iter_calc(chosen, qrels, run)
-    slow = {theirs: reference.evaluate(qrels, run, str(theirs)) for theirs in chosen}
-    slow[AP(rel=2)] = reference.evaluate(qrels, run, "AP", rel=2)
-    for metric in found:
-        expected = slow[metric.measure].get(metric.query_id, 0.0)
-        assert metric.value == pytest.approx(expected, abs=1e-12)
-
-
-def test_beta_is_trec_eval_s() -> None:
-    """Precision 1/3 and recall 1/2 at beta 4: 5PR / (4P + R) = (5/6) / (11/6)."""
-    qrels, run = {"q": {"a": 1, "b": 1}}, {"q": {"a": 3.0, "x": 2.0, "y": 1.0}}
-    found = plug.CitebedProvider().calc_aggregate([SetF(beta=4.0)], qrels, run)
-    assert found[SetF(beta=4.0)] == pytest.approx(5 / 11)

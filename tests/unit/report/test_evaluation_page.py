@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from jinja2 import UndefinedError
 from lxml import etree, html
 
-from citebed.errors import CitebedError
 from citebed.evaluation.measures.names import measures
 from citebed.evaluation.options import Design, Plan, Resampling, Settings
 from citebed.evaluation.scoring.study import Study, study
@@ -142,12 +141,6 @@ def test_ties_show_how_far_means_could_move() -> None:
     )
     page = tree(study(as_qrels(QRELS, "judged"), [tied], plan))
     assert rows(page, "ledger", 2) == [["tied", "0.7500 to 1.0000"]]
-
-
-def test_two_runs_of_one_name_are_an_error() -> None:
-    plan = made({"a": BASE}).plan
-    with pytest.raises(CitebedError, match="two runs are called 'a'"):
-        study(as_qrels(QRELS), [run_of("a", BASE), run_of("a", NEW)], plan)
 
 
 def test_the_same_study_gives_the_same_page() -> None:

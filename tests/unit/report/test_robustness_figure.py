@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from lxml import etree
@@ -93,17 +92,9 @@ def test_the_file_is_what_its_ending_says(found: Simulation, tmp_path: Path) -> 
 
 
 def test_the_same_study_gives_the_same_file(found: Simulation, tmp_path: Path) -> None:
-    for ending in ("svg", "png"):
-        first, again = tmp_path / f"1.{ending}", tmp_path / f"2.{ending}"
-        draw_robustness(found, first)
-        draw_robustness(found, again)
-        assert first.read_bytes() == again.read_bytes()
-
-
-def test_the_style_stays_in_the_figure(found: Simulation, tmp_path: Path) -> None:
-    before = dict(mpl.rcParams)
-    draw_robustness(found, tmp_path / "a.svg")
-    assert dict(mpl.rcParams) == before
+    for name in ("1.svg", "2.svg"):
+        draw_robustness(found, tmp_path / name)
+    assert (tmp_path / "1.svg").read_bytes() == (tmp_path / "2.svg").read_bytes()
 
 
 def test_a_figure_that_fails_leaves_the_old_file(
@@ -180,12 +171,9 @@ def test_the_means_have_a_row_a_measure_and_size(found: Simulation) -> None:
     table = means_table(found)
     assert table.head == ["measure", "D", "R", "θ=0", "θ=0.5", "θ=1"]
     assert [row[:4] for row in table.lines[:5]] == [
-        ["AP", "10", "5", "1.000"],
-        ["AP", "10", "1", "1.000"],
-        ["AP", "20", "10", "1.000"],
-        ["AP", "20", "2", "1.000"],
-        ["nDCG@R", "10", "5", "1.000"],
-    ]
+        ["AP", "10", "5", "1.000"], ["AP", "10", "1", "1.000"], ["AP", "20", "10", "1.000"],
+        ["AP", "20", "2", "1.000"], ["nDCG@R", "10", "5", "1.000"],
+    ]  # fmt: skip
 
 
 def test_what_was_simulated_in_words(found: Simulation) -> None:
