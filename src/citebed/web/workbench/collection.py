@@ -34,6 +34,7 @@ from citebed.web.workbench.site import (
     StrictRequest,
     WorkbenchSite,
     answers,
+    computed,
     describe_files,
     with_files,
 )
@@ -120,16 +121,17 @@ _STARTED = answers(JobRow, 202)
 
 
 @router.get("/collections", **answers(CollectionList))
-async def list_collections(here: Here) -> JSONResponse:
+@computed
+def list_collections(here: Here) -> dict[str, Any]:
     """List the collections of this server with their state."""
-    site = here.site
-    return await here.json(lambda: {"rows": [get_status(site, each) for each in site.collections]})
+    return {"rows": [get_status(here.site, each) for each in here.site.collections]}
 
 
 @router.get("/collections/{name}", **answers(CollectionStatus))
-async def get_collection(at: At) -> JSONResponse:
+@computed
+def get_collection(at: At) -> dict[str, Any]:
     """Return the state of a collection."""
-    return await at.json(lambda: get_status(at.site, at.collection))
+    return get_status(at.site, at.collection)
 
 
 def get_status(site: WorkbenchSite, collection: OpenCollection) -> dict[str, Any]:
@@ -143,7 +145,8 @@ def get_status(site: WorkbenchSite, collection: OpenCollection) -> dict[str, Any
 
 
 @router.get("/collections/{name}/stats", **answers(Statistics))
-async def get_statistics(at: At) -> JSONResponse:
+@computed
+def get_statistics(at: At) -> dict[str, Any]:
     """Return statistics of the collection and its index."""
 
     def compute() -> dict[str, Any]:
@@ -152,37 +155,28 @@ async def get_statistics(at: At) -> JSONResponse:
         rows = {"rows": found.rows, "tables": [table.plain() for table in tables]}
         return {**rows, "notes": list(found.notes)}
 
-    def work() -> dict[str, Any]:
-        key = ("stats", at.collection.name, at.collection.state)
-        return at.site.cache.get(key, compute)
-
-    return await at.json(work)
+    key = ("stats", at.collection.name, at.collection.state)
+    return at.site.cache.get(key, compute)
 
 
 @router.get("/collections/{name}/sources", **answers(RowPage))
-async def list_sources(at: At) -> JSONResponse:
+@computed
+def list_sources(at: At) -> dict[str, Any]:
     """List the imported paths, with their files and a hash of the content."""
-
-    def work() -> dict[str, Any]:
-        rows = [dict(each) for each in at.collection.workbench.sources]
-        return {"rows": rows, "total": len(rows)}
-
-    return await at.json(work)
+    rows = [dict(each) for each in at.collection.workbench.sources]
+    return {"rows": rows, "total": len(rows)}
 
 
 @router.get("/collections/{name}/problems", **answers(RowPage))
-async def list_problems(
+@computed
+def list_problems(
     at: At,
     offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-) -> JSONResponse:
+) -> dict[str, Any]:
     """List the records that were skipped or repaired, with file and line."""
-
-    def work() -> dict[str, Any]:
-        table = at.collection.workbench.problems
-        return {"rows": table.slice(offset, limit).to_dicts(), "total": table.height}
-
-    return await at.json(work)
+    table = at.collection.workbench.problems
+    return {"rows": table.slice(offset, limit).to_dicts(), "total": table.height}
 
 
 # --- new collections ---------------------------------------------------------------------------

@@ -34,6 +34,7 @@ from citebed.web.workbench.site import (
     StrictRequest,
     answers,
     answers_file,
+    computed,
     received_files,
     send_file,
 )
@@ -236,20 +237,17 @@ class DraftPapers(BaseModel):
 
 
 @router.get(f"{_DRAFT}/papers", **answers(DraftPapers))
-async def get_papers(at: At, draft_id: str) -> JSONResponse:
+@computed
+def get_papers(at: At, draft_id: str) -> dict[str, Any]:
     """Return the papers in a draft's basket, and the papers with feedback."""
-
-    def work() -> dict[str, Any]:
-        draft = at.collection.drafts.draft(draft_id)
-        cites = _get_cites(at.collection, draft, [*draft.basket, *draft.judged])
-        rows = {
-            each.document.doc_id: {**each.row, "relevance": draft.judged.get(each.document.doc_id)}
-            for each in cites
-        }
-        parts = {"basket": draft.basket, "judged": draft.judged}
-        return {part: [rows[each] for each in ids if each in rows] for part, ids in parts.items()}
-
-    return await at.json(work)
+    draft = at.collection.drafts.draft(draft_id)
+    cites = _get_cites(at.collection, draft, [*draft.basket, *draft.judged])
+    rows = {
+        each.document.doc_id: {**each.row, "relevance": draft.judged.get(each.document.doc_id)}
+        for each in cites
+    }
+    parts = {"basket": draft.basket, "judged": draft.judged}
+    return {part: [rows[each] for each in ids if each in rows] for part, ids in parts.items()}
 
 
 def _get_cites(
@@ -352,15 +350,17 @@ async def send_files(at: At, draft_id: str) -> JSONResponse:
 
 
 @router.get(_FILES, **answers(DraftFiles))
-async def get_files(at: At, draft_id: str) -> JSONResponse:
+@computed
+def get_files(at: At, draft_id: str) -> dict[str, Any]:
     """Return the content of a draft's files."""
-    return await at.json(lambda: _describe_files(at.collection, draft_id))
+    return _describe_files(at.collection, draft_id)
 
 
 @router.delete(_FILES, **answers(StoredDraftRow))
-async def remove_file(at: At, draft_id: str, file: str) -> JSONResponse:
+@computed
+def remove_file(at: At, draft_id: str, file: str) -> dict[str, Any]:
     """Remove a file of a draft, by its name."""
-    return await at.json(lambda: at.collection.drafts.remove_file(draft_id, file)._asdict())
+    return at.collection.drafts.remove_file(draft_id, file)._asdict()
 
 
 def _describe_files(

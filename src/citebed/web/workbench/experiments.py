@@ -12,12 +12,11 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from pydantic import BaseModel, Field
 
 from citebed.collection.storing.store import read_state
+from citebed.evaluation.options import CORRECTIONS, TESTS
 from citebed.experiments import evaluations
 from citebed.experiments.choices import (
-    list_corrections,
     list_measures,
     list_models,
-    list_tests,
 )
 from citebed.experiments.evaluations import EvaluationRequest
 from citebed.experiments.run_files import (
@@ -39,6 +38,7 @@ from citebed.web.workbench.site import (
     CollectionContext,
     StrictRequest,
     answers,
+    computed,
     file_states,
     with_files,
 )
@@ -159,47 +159,44 @@ class RunRemoved(BaseModel):
 
 
 @router.get("/collections/{name}/experiments", **answers(ExperimentsResponse))
-async def get_experiments(at: At) -> JSONResponse:
+@computed
+def get_experiments(at: At) -> dict[str, Any]:
     """Return the collection's runs, judgements and query sets, and the measures and models."""
-
-    def work() -> dict[str, Any]:
-        opened, cache_ = at.collection.workbench, at.site.cache
-        runs = list_runs(opened.folder)
-        paths = [each.path for each in runs]
-        key = ("renamed", read_state(opened.folder), file_states(paths))
-        renamed = cache_.get(key, lambda: count_renamed_documents(opened, paths))
-        notes = {name: format_renamed_note(number) for name, number in renamed.items()}
-        sets = list_judgements(opened)
-        judged = [
-            cache_.get(("judged", file_states([each.path])), partial(judged_queries, each.path))
-            for each in sets
-        ]
-        pairs = list(zip(sets, judged, strict=True))
-        judgements = [
-            {
-                **each.row(),
-                "queries": len(queries),
-                "shares": [
-                    other.qrels for other, theirs in pairs if other is not each and queries & theirs
-                ],
-            }
-            for each, queries in pairs
-        ]
-        return {
-            "runs": [{**each.row(), "old": notes.get(each.run, "")} for each in runs],
-            "judgements": judgements,
-            "query_sets": {name: opened.queries(name).height for name in opened.query_sets},
-            **_list_options(),
+    opened, cache_ = at.collection.workbench, at.site.cache
+    runs = list_runs(opened.folder)
+    paths = [each.path for each in runs]
+    key = ("renamed", read_state(opened.folder), file_states(paths))
+    renamed = cache_.get(key, lambda: count_renamed_documents(opened, paths))
+    notes = {name: format_renamed_note(number) for name, number in renamed.items()}
+    sets = list_judgements(opened)
+    judged = [
+        cache_.get(("judged", file_states([each.path])), partial(judged_queries, each.path))
+        for each in sets
+    ]
+    pairs = list(zip(sets, judged, strict=True))
+    judgements = [
+        {
+            **each.row(),
+            "queries": len(queries),
+            "shares": [
+                other.qrels for other, theirs in pairs if other is not each and queries & theirs
+            ],
         }
-
-    return await at.json(work)
+        for each, queries in pairs
+    ]
+    return {
+        "runs": [{**each.row(), "old": notes.get(each.run, "")} for each in runs],
+        "judgements": judgements,
+        "query_sets": {name: opened.queries(name).height for name in opened.query_sets},
+        **_list_options(),
+    }
 
 
 @cache
 def _list_options() -> dict[str, Any]:
     return {
-        "measures": list_measures(), "models": list_models(), "tests": list(list_tests()),
-        "corrections": list(list_corrections()),
+        "measures": list_measures(), "models": list_models(), "tests": list(TESTS),
+        "corrections": list(CORRECTIONS),
     }  # fmt: skip
 
 
@@ -215,9 +212,10 @@ async def add_run_files(at: At) -> JSONResponse:
 
 
 @router.delete("/collections/{name}/runs", **answers(RunRemoved))
-async def delete_run(at: At, run: Name) -> JSONResponse:
+@computed
+def delete_run(at: At, run: Name) -> dict[str, Any]:
     """Delete a run of the collection, and the file that describes it."""
-    return await at.json(lambda: {"run": remove_run(at.collection.folder, run)})
+    return {"run": remove_run(at.collection.folder, run)}
 
 
 @router.post("/collections/{name}/evaluate", **answers(Rows))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, TypeVar
+from functools import wraps
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar
 
 from fastapi import APIRouter, Query
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
@@ -21,7 +22,7 @@ from citebed.text.names import display_name, family_name
 from citebed.web.workbench.drafts import read_stored_draft
 from citebed.web.workbench.open_collections import OpenCollection
 from citebed.web.workbench.recommend import Text
-from citebed.web.workbench.site import At, Name, Names, StrictRequest, answers
+from citebed.web.workbench.site import At, Name, Names, StrictRequest, answers, computed
 from citebed.wording import count
 
 router = APIRouter(tags=["library"])
@@ -30,6 +31,7 @@ MOST_SHOWN, MOST_LIKE = 100, 50
 PAGE_SIZE, MAP_SIZE = 25, 60
 _MOST_TIES = 2
 _YEARS = r"^([0-9]{1,4}|[0-9]{0,4}[-–][0-9]{1,4}|[0-9]{1,4}[-–])?$"
+_P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
@@ -194,43 +196,55 @@ class MapResponse(BaseModel):
     notes: list[str]
 
 
+def _with_404(work: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Respond with status 404 if a document does not exist."""
+
+    @wraps(work)
+    def run(*given: _P.args, **named: _P.kwargs) -> _T:
+        try:
+            return work(*given, **named)
+        except CollectionError as error:
+            if not str(error).startswith("no document "):
+                raise
+            raise HTTPException(404, str(error)) from None
+
+    return run
+
+
 @router.get("/collections/{name}/find", **answers(FoundDocuments))
-async def find(at: At, asked: Annotated[FindRequest, Query()]) -> JSONResponse:
+@computed
+def find(at: At, asked: Annotated[FindRequest, Query()]) -> dict[str, Any]:
     """Find documents by words, with counts by year, venue, author and type."""
-    return await at.json(lambda: _found_row(_find(at.collection, asked)))
+    return _found_row(_find(at.collection, asked))
 
 
 @router.get("/collections/{name}/document", **answers(AboutDocument))
-async def get_document(at: At, asked: Annotated[DocumentRequest, Query()]) -> JSONResponse:
+@computed
+@_with_404
+def get_document(at: At, asked: Annotated[DocumentRequest, Query()]) -> dict[str, Any]:
     """Return a document, the sentences that cite it, and related documents."""
-
-    def work() -> dict[str, Any]:
-        about = at.collection.library.about(asked.doc, asked.k)
-        row = {name: value for name, value in about.row.items() if name != "abstract"}
-        parts = {part: about.rows(part) for part in about.PARTS if part != "document"}
-        extra = {"abstract": about.row["abstract"], "bibtex": about.bibtex}
-        return {"document": row, **extra, **parts}
-
-    return await at.json(_with_404(work))
+    about = at.collection.library.about(asked.doc, asked.k)
+    row = {name: value for name, value in about.row.items() if name != "abstract"}
+    parts = {part: about.rows(part) for part in about.PARTS if part != "document"}
+    extra = {"abstract": about.row["abstract"], "bibtex": about.bibtex}
+    return {"document": row, **extra, **parts}
 
 
 @router.get("/collections/{name}/similar", **answers(FoundDocuments))
-async def find_similar(at: At, asked: Annotated[SimilarRequest, Query()]) -> JSONResponse:
+@computed
+@_with_404
+def find_similar(at: At, asked: Annotated[SimilarRequest, Query()]) -> dict[str, Any]:
     """Find papers similar to these."""
-    return await at.json(
-        _with_404(lambda: _found_row(at.collection.library.similar(asked.doc, asked.k)))
-    )
+    return _found_row(at.collection.library.similar(asked.doc, asked.k))
 
 
 @router.post("/collections/{name}/map", **answers(MapResponse))
-async def get_map(at: At, asked: MapRequest) -> JSONResponse:
+@computed
+@_with_404
+def get_map(at: At, asked: MapRequest) -> dict[str, Any]:
     """Return documents around a text, a draft or other documents, in two dimensions."""
-
-    def work() -> dict[str, Any]:
-        drawn = _draw_map(at.collection, asked)
-        return {**{part: drawn.rows(part) for part in drawn.PARTS}, "notes": list(drawn.notes)}
-
-    return await at.json(_with_404(work))
+    drawn = _draw_map(at.collection, asked)
+    return {**{part: drawn.rows(part) for part in drawn.PARTS}, "notes": list(drawn.notes)}
 
 
 def _find(collection: OpenCollection, asked: FindRequest) -> FindResult:
@@ -267,20 +281,6 @@ def _draw_map(collection: OpenCollection, asked: MapRequest) -> Map:
     if not stored.basket:
         raise CitebedError("the draft has no text yet, so there is nothing to map.")
     return library.map(stored.basket, asked.k, exclude=never)
-
-
-def _with_404(work: Callable[[], _T]) -> Callable[[], _T]:
-    """Respond with status 404 if a document does not exist."""
-
-    def run() -> _T:
-        try:
-            return work()
-        except CollectionError as error:
-            if not str(error).startswith("no document "):
-                raise
-            raise HTTPException(404, str(error)) from None
-
-    return run
 
 
 # --- pages -------------------------------------------------------------------------------------

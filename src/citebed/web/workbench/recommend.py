@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
-from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from citebed.collection.filters import Filter, example_passage, filter_choices
@@ -17,7 +16,7 @@ from citebed.retrieval.recommend.recommendations import Recommendations
 from citebed.retrieval.recommend.skipped_passages import COMMAND_HINT, PassageSkipped
 from citebed.web.workbench.drafts import MOST_ASKED, PassageRow, passage_row, read_stored_draft
 from citebed.web.workbench.open_collections import OpenCollection
-from citebed.web.workbench.site import At, LongText, Name, Names, StrictRequest, answers
+from citebed.web.workbench.site import At, LongText, Name, Names, StrictRequest, answers, computed
 
 router = APIRouter(tags=["recommend"])
 Text = Annotated[str, Field(max_length=MOST_ASKED)]
@@ -91,9 +90,10 @@ class RecommendResponse(BaseModel):
 
 
 @router.post("/collections/{name}/recommend", **answers(RecommendResponse))
-async def recommend(at: At, asked: RecommendRequest) -> JSONResponse:
+@computed
+def recommend(at: At, asked: RecommendRequest) -> dict[str, Any]:
     """Recommend papers of the collection that a text should cite, best first, with evidence."""
-    return await at.json(lambda: compute_recommendations(at.collection, asked))
+    return compute_recommendations(at.collection, asked)
 
 
 def compute_recommendations(collection: OpenCollection, asked: RecommendRequest) -> dict[str, Any]:
@@ -157,17 +157,14 @@ class MarkedAbstract(BaseModel):
 
 
 @router.post("/collections/{name}/abstract", **answers(MarkedAbstract))
-async def get_abstract(at: At, asked: AbstractRequest) -> JSONResponse:
+@computed
+def get_abstract(at: At, asked: AbstractRequest) -> dict[str, Any]:
     """Return a document's abstract, with the words marked that it shares with a text."""
-
-    def work() -> dict[str, Any]:
-        workbench = at.collection.workbench
-        abstract = workbench.document(asked.doc_id).abstract or ""
-        pieces = query_words(workbench).mark(abstract, asked.text)
-        rows = [{"text": text, "marked": is_word} for text, is_word in pieces]
-        return {"doc_id": asked.doc_id, "pieces": rows}
-
-    return await at.json(work)
+    workbench = at.collection.workbench
+    abstract = workbench.document(asked.doc_id).abstract or ""
+    pieces = query_words(workbench).mark(abstract, asked.text)
+    rows = [{"text": text, "marked": is_word} for text, is_word in pieces]
+    return {"doc_id": asked.doc_id, "pieces": rows}
 
 
 class Choice(BaseModel):
@@ -186,9 +183,10 @@ class Choices(BaseModel):
 
 
 @router.get("/collections/{name}/choices", **answers(Choices))
-async def get_choices(at: At) -> JSONResponse:
+@computed
+def get_choices(at: At) -> dict[str, Any]:
     """Return the most frequent venues and types, and the range of years."""
-    return await at.json(lambda: filter_choices(at.collection.workbench.scan_documents()))
+    return filter_choices(at.collection.workbench.scan_documents())
 
 
 class Example(BaseModel):
@@ -198,7 +196,7 @@ class Example(BaseModel):
 
 
 @router.get("/collections/{name}/example", **answers(Example))
-async def get_example(at: At) -> JSONResponse:
+@computed
+def get_example(at: At) -> dict[str, Any]:
     """Return a passage on a subject of the collection, to try recommendations."""
-    scan = at.collection.workbench.scan_documents
-    return await at.json(lambda: {"text": example_passage(scan())})
+    return {"text": example_passage(at.collection.workbench.scan_documents())}

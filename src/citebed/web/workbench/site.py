@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Hashable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from urllib.parse import quote
@@ -120,8 +122,7 @@ class RequestQueue:
 class AnswerCache:
     """A small thread-safe LRU cache of computed answers, limited in number and size."""
 
-    def __init__(self, most: int = MOST_ANSWERS, largest: int = LARGEST_CACHE) -> None:
-        self._most, self._largest = most, largest
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._answers: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
 
@@ -138,8 +139,8 @@ class AnswerCache:
         with self._lock:
             self._answers[key] = made, size(made)
             while len(self._answers) > 1 and (
-                len(self._answers) > self._most
-                or sum(taken for _, taken in self._answers.values()) > self._largest
+                len(self._answers) > MOST_ANSWERS
+                or sum(taken for _, taken in self._answers.values()) > LARGEST_CACHE
             ):
                 self._answers.popitem(last=False)
         return made
@@ -265,6 +266,19 @@ class CollectionContext(SiteContext):
     def page(self, name: str, at: str, **content: Any) -> HTMLResponse:
         """Render a template for the collection."""
         return self.site.page(name, at=at, collection=self.collection, **content)
+
+
+def computed(work: Callable[..., Any]) -> Callable[..., Awaitable[JSONResponse]]:
+    """Make a route of a function of ``at`` or ``here``: its value is computed in its turn and sent
+    as JSON."""
+
+    async def route(**given: Any) -> JSONResponse:
+        context: SiteContext = given["at" if "at" in given else "here"]
+        return await context.json(partial(work, **given))
+
+    route.__name__, route.__doc__ = work.__name__, work.__doc__
+    vars(route)["__signature__"] = signature(work, eval_str=True)
+    return route
 
 
 async def _get_site_context(request: Request) -> SiteContext:
