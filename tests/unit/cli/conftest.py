@@ -26,7 +26,7 @@ def blank_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Write figures without drawing them, which would take most of a command's time."""
 
     def save(_: Figure, file: io.BytesIO, **__: object) -> None:
-        file.write(b'<svg xmlns="http://www.w3.org/2000/svg" width="9pt" height="9pt"></svg>')
+        file.write(b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"></svg>')
 
     if not FULL:
         monkeypatch.setattr(Figure, "savefig", save)

@@ -203,6 +203,7 @@ def test_tables_for_papers_are_alone_on_standard_output(
     assert "judged in both sets" in err
 
 
+@pytest.mark.usefixtures("blank")
 def test_plots(invoke: Invoke) -> None:
     measures = ("-m", "AP", "-m", "P@5", "-m", "GMAP")
     words = ("--plots", "figures", "--pair", "one,two", "--full")
@@ -215,6 +216,7 @@ def test_plots(invoke: Invoke) -> None:
     assert "GMAP has no scores of its own" in out
 
 
+@pytest.mark.usefixtures("blank")
 @pytest.mark.parametrize("pair", [("one,two",), ("one", "two"), ("one.run", "./two.run")])
 def test_a_pair_is_written_in_two_ways(invoke: Invoke, pair: tuple[str, ...]) -> None:
     code, _, err = invoke(
@@ -259,28 +261,15 @@ def test_cutoffs_of_unjudged_documents(invoke: Invoke) -> None:
         ((*CONTRAST, "--plots", "f", "--pair", "one,three"), "unknown run to plot 'three'"),
         ((*CONTRAST, "--plots", "f", "--pair", "one", "one.run"), "names 'one' twice"),
         ((*CONTRAST, "--plots", "f", "--draw", "tow"), "Did you mean 'two'?"),
+        ((*CONTRAST, "--pair", "one,two"), "--pair needs --plots"),
+        ((*CONTRAST, "--draw", "one"), "--draw needs --plots"),
         ((*BIAS, "--correct", "tukey"), "Correct with holm"),
         (("pool-bias", "j12.qrels", "one.run"), "found one run"),
     ],
 )
 def test_what_a_user_can_fix_is_said(invoke: Invoke, words: tuple[str, ...], message: str) -> None:
     code, out, err = invoke(*words)
-    assert (code, out) == (1, "")
-    assert message in err
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--pair", "one,two"), "--pair needs --plots"),
-        (("--draw", "one"), "--draw needs --plots"),
-    ],
-)
-def test_options_that_do_not_go_together(
-    invoke: Invoke, words: tuple[str, ...], message: str
-) -> None:
-    code, _, err = invoke(*CONTRAST, *words)
-    assert code != 0
+    assert (code > 0, out) == (True, "")
     assert message in err
 
 

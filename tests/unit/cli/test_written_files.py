@@ -137,15 +137,8 @@ def test_written_files_are_private_and_may_have_any_name(
 @pytest.mark.parametrize(
     "words",
     [
-        "fuse one.run two.run -o out.run",
-        "report j.qrels one.run two.run -m AP --samples 100",
         "report j.qrels one.run two.run -m AP --samples 100 --title ODD --baseline one.run",
-        "qrels sample j.qrels --share 1 -o out.qrels",
-        "qrels stats j.qrels k.qrels --json",
-        "qrels stats j.qrels k.qrels --csv",
         "qrels merge j.qrels k.qrels --rule max -o out.qrels --csv",
-        "qrels subset j.qrels one.run --depth 5 -o out.qrels",
-        "contrast j.qrels k.qrels one.run two.run -m AP --plots plots",
         "contrast j.qrels k.qrels one.run two.run -m AP --csv",
         "fuse one.run two.run -o out.run --tag ODD",
     ],
@@ -158,22 +151,6 @@ def test_sources_whose_names_are_not_utf_8(
         words = words.replace(f" {name}", f" {ODD}-{name}")
     code, said = run(words.replace("ODD", ODD), "", capsys)
     assert (code, said) == (0, said)
-
-
-def test_a_collection_whose_name_is_not_utf_8(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (here / "c").rename(here / ODD)
-    for words in (
-        f"index {ODD} --rebuild",
-        f"stats {ODD} --plot out.png",
-        f"stats {ODD} --json",
-        f"search {ODD} --queries sentences",
-        f"export {ODD} out --to parquet",
-        f"export {ODD} out2 --to csv",
-    ):
-        code, said = run(words, "", capsys)
-        assert (code, said) == (0, said)
 
 
 # --- full disks and kills -------------------------------------------------------------------

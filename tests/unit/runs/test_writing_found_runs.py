@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from pathlib import Path
 
 import polars as pl
@@ -46,21 +45,6 @@ def test_a_trec_run(tmp_path: Path) -> None:
     }
     assert sorted(p.name for p in path.parent.iterdir()) == ["my.run", "my.run.json"]
     assert path.stat().st_mode & 0o777 == 0o644
-
-
-@given(st.floats(allow_nan=False, allow_infinity=False))
-def test_scores_keep_every_digit(tmp_path_factory: pytest.TempPathFactory, score: float) -> None:
-    path = tmp_path_factory.getbasetemp() / "digits.run"
-    write_run(path, table(("q", "d", 1, score)), "t", {})
-    assert math.isclose(float(path.read_text().split()[4]), score, rel_tol=0, abs_tol=0)
-
-
-def test_a_table(tmp_path: Path) -> None:
-    path = tmp_path / "my.parquet"
-    odd = table(("q 1", "a\tb", 1, 0.1))
-    write_run(path, odd, "tag", {})
-    assert pl.read_parquet(path).equals(odd.table)
-    assert (tmp_path / "my.parquet.json").exists()
 
 
 def test_a_run_without_results(tmp_path: Path) -> None:
