@@ -11,6 +11,7 @@ import pypdfium2
 import pytest
 from lxml import etree
 from reportlab.pdfgen.canvas import Canvas
+from tests.sampling import sized
 
 from citebed.papers.child_process import read_papers
 from citebed.papers.paper import ReadPaper
@@ -180,6 +181,7 @@ def jats_authors(path: Path) -> tuple[str, ...]:
 
 def test_journals_have_the_authors_of_their_publishers_xml(shared_data: Path) -> None:
     pdfs = sorted((shared_data / "journals").glob("*.pdf"))
+    pdfs = [pdf for n, pdf in enumerate(pdfs) if n % sized(3, 1) == 0 or pdf.stem == "PMC6301976"]
     wrong = {
         pdf.stem
         for pdf, paper in zip(pdfs, read_papers(pdfs, 1), strict=True)

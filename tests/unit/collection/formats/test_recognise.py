@@ -10,6 +10,8 @@ from tests.samples import SAMPLES
 from citebed.collection.formats import FORMATS, recognise
 from citebed.collection.formats.base import decode
 
+LONG = "word " * 3000
+"""A value that the first kilobytes cut in two."""
 HEADS: dict[str, list[str]] = {
     "pdf": ["%PDF-1.5\n%âãÏÓ\n1 0 obj\n<</Type /Catalog>>\nendobj\n"],
     "bibtex": [
@@ -126,6 +128,7 @@ HEADS: dict[str, list[str]] = {
         '{"id": "https://openalex.org/W1", "title": "T"}\n',
         '{"meta": {"count": 2}, "results": [{"id": "https://openalex.org/W1", "doi": null',
         '{"doi": "x", "authorships": [], "referenced_works": []}\n',
+        '{"abstract_inverted_index": {"' + LONG,
     ],
     "s2orc": [
         '{"paper_id": "1", "_pdf_hash": "x", "abstract": [], "body_text": [{"text": "x"',
@@ -148,6 +151,7 @@ HEADS: dict[str, list[str]] = {
         '[\n  {\n    "paperId": "a", "externalIds": {"DOI": "x"}, "title": "T"\n',
         '{"corpusid": 1, "externalids": {"DOI": null}, "title": "T"}\n',
         '{"total": 1, "data": [{"paperId": "a", "title": "T"}]}',
+        '{"id": "x", "title": "T", "paperAbstract": "' + LONG,
         '{"recommendedPapers": [{"paperId": "a", "title": "T"}, {"paperId": "b"}]}',
         '{"paper_id": "1", "title": "T", "authors": [{"first": "A", "middle": [], "last": "B"}]}\n',
     ],
@@ -155,6 +159,8 @@ HEADS: dict[str, list[str]] = {
         '[{"id": "a", "type": "article-journal", "title": "T"}]',
         '{"status": "ok", "message": {"items": [{"DOI": "10.1/x", "title": ["T"]}]}}',
         '{"DOI": "10.1/x", "title": "T", "author": [{"family": "F"}]}',
+        '{"items": [{"id": "a", "type": "article-journal"}]}',
+        '{"status": "ok", "message": {"DOI": "10.1/x", "title": ["T"]}}',
         '[\n {\n  "id": "a",\n  "issued": {"date-parts": [[2010]]}\n',
         '{"muster2010": {"type": "article-journal", "title": "T", "author": [{"family": "M"}]}}',
         '{"a": {"title": "T", "DOI": "10.1/x"}, "b": {"title": "U", "issued": {"date-pa',
@@ -164,10 +170,13 @@ HEADS: dict[str, list[str]] = {
         '{"a_b_0": {"masked_text": "x TARGETCIT", "citing_id": "a", "refid": "b"}}',
         '{\n "P1": {"title": "T", "abstract": "A"},\n "P2": {"title": "U", "abs',
         '[{"masked_text": "x", "citing_id": "a", "refid": "b"}]',
+        '{"A_B_0": {"masked_text": "' + LONG,
+        '{"A": {"title": "T", "abstract": "x"}, "B"',
     ],
     "beir-corpus": [
         '{"_id": "1", "title": "T", "text": "x"}\n{"_id": "2", "title": "U", "text": "y"}\n',
         '{"_id": "1", "title": "", "text": "x", "metadata": {"url": "u"}}\n',
+        '{"_id": "1", "text": "' + LONG,
         '{"_id": "1", "text": "' + "many words " * 99 + '"}\n{"_id": "2", "text": "few"}\n',
     ],
     "beir-queries": [
@@ -179,6 +188,8 @@ HEADS: dict[str, list[str]] = {
         '{"id": "a", "title": "T", "abstract": "A"}\n',
         '{"paper_id": "p", "contexts": [{"text": "x", "cites": ["1"]}]}\n',
         '{"citing": "a", "context": "x", "cited": ["b"]}\n',
+        '{"citing": "a", "context": "' + LONG,
+        '{"paper_id": "a", "title": "T", "contexts": [{"sentences": [{"text": "' + LONG,
         '{"query_id": "1", "text": "x"}\n',
         '{"query_id": "1", "doc_id": "a", "relevance": 1}\n',
     ],
@@ -221,6 +232,8 @@ NOT_OURS = {
     "a run": "1 Q0 d1 1 12.5 bm25\n1 Q0 d2 2 11.5 bm25\n",
     "HTML": "<!DOCTYPE html>\n<html><head><title>T</title></head><body><article>x</article></body>",
     "SVG": '<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"><title>x</title></svg>',
+    "DocBook": "<article xmlns='http://docbook.org/ns/docbook'><title>t</title></article>",
+    "a reference list": "[1] A. Author. A title. 2001.\n[2] B. Author.\n",
     "other article": "<article><h1>News</h1><p>Text</p></article>",
     "other collection": "<collection><item/></collection>",
     "LaTeX": "\\documentclass{article}\n\\author{A. Muster \\texttt{anna@example.org}}\n"

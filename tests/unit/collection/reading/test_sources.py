@@ -12,6 +12,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from tests.sampling import FULL
 
 from citebed.collection.reading.parser import Piece, split_member
 from citebed.collection.reading.sources import (
@@ -151,7 +152,7 @@ def test_members_of_a_zip_that_share_bytes_are_not_read(
 
 
 @pytest.mark.parametrize("kind", ["gz", "xz", "bz2", "tar", "zip"])
-def test_archives_cut_short_give_what_they_have_and_a_reason(tmp_path: Path, kind: str) -> None:
+def test_archives_cut_short_are_read_up_to_the_cut_and_reported(tmp_path: Path, kind: str) -> None:
     data = os.urandom(300_000).hex().encode()
     whole = {
         "gz": gzip.compress(data),
@@ -171,21 +172,12 @@ def test_archives_cut_short_give_what_they_have_and_a_reason(tmp_path: Path, kin
 
 
 def test_folders_are_walked_in_order_without_hidden_files_or_collections(tmp_path: Path) -> None:
-    for name in (
-        "b/x.bib",
-        "a/y.bib",
-        ".git/z.bib",
-        "a/.hidden",
-        "coll/citebed.toml",
-        "coll/q.bib",
-    ):
+    hidden = (".git/z.bib", "a/.hidden", "coll/citebed.toml", "coll/q.bib")
+    for name in ("b/x.bib", "a/y.bib", *hidden):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(BIB)
-    names = [
-        f.name
-        for f in find_files([tmp_path], SourceNames(tmp_path / "c"))
-        if isinstance(f, SourceFile)
-    ]
+    found = find_files([tmp_path], SourceNames(tmp_path / "c"))
+    names = [each.name for each in found if isinstance(each, SourceFile)]
     assert [name.removeprefix(f"{tmp_path}/") for name in names] == ["a/y.bib", "b/x.bib"]
 
 
@@ -200,7 +192,7 @@ def test_pipes_are_not_read_and_missing_files_are_an_error(tmp_path: Path) -> No
         find_files([tmp_path / "pipe"], SourceNames(tmp_path / "c"))
 
 
-def test_links_are_told_of_and_only_links_to_files_are_followed(tmp_path: Path) -> None:
+def test_links_are_reported_and_only_links_to_files_are_followed(tmp_path: Path) -> None:
     (tmp_path / "x.bib").write_bytes(BIB)
     (tmp_path / "good").symlink_to("x.bib")
     (tmp_path / "nowhere").symlink_to("y.bib")
@@ -229,7 +221,7 @@ def test_many_members_that_are_no_bomb_alone_are_one_together(
     assert "the rest of it is not read" in said[1]
 
 
-def test_files_that_are_empty_or_not_ours_are_said_to_be() -> None:
+def test_empty_and_unknown_files_are_reported() -> None:
     for data, what in ((b"", "empty"), (b" \n\n", "empty"), (os.urandom(5000), "not in a format")):
         (problem,) = split_member(Member("x", io.BytesIO(data)))
         assert isinstance(problem, Problem)
@@ -244,7 +236,7 @@ def test_utf_16_is_understood() -> None:
 
 
 def test_a_record_without_end_is_passed_over_and_reading_goes_on() -> None:
-    huge = b"@article{big, title={" + b"x" * (40 << 20) + b"}}\n"
+    huge = b"@article{big, title={" + b"x" * (20 << 20) + b"}}\n"
     data = BIB + huge + b"@article{c, title={Three}}\n" + BIB
     found = list(split_member(Member("x", io.BytesIO(data))))
     problems = [piece for piece in found if isinstance(piece, Problem)]
@@ -268,7 +260,7 @@ def test_one_large_json_document_is_read_whole() -> None:
 
 
 def test_everything_behind_a_record_without_end_is_read_wherever_it_lies() -> None:
-    for size in (17 << 20, 18 << 20, 20 << 20, 25 << 20):
+    for size in (17 << 20, 25 << 20) if not FULL else (17 << 20, 18 << 20, 20 << 20, 25 << 20):
         data = b"@misc{big, title={" + b"x" * size + b"}}\n"
         data += b"".join(b"@misc{k%d, title={T}}\n" % number for number in range(9000))
         found = list(split_member(Member("x", io.BytesIO(data))))
