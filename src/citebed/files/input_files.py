@@ -23,6 +23,7 @@ from citebed.files.limits import (
     SMALL_BYTES,
     DecompressionBomb,
     DecompressionBudget,
+    ReadOnlyStream,
     decompress,
     decompression_errors,
     detect_compression,
@@ -160,7 +161,7 @@ def reusable_path(path: Path) -> Iterator[Path]:
             raise FormatError(path, error.line, error.what) from None
 
 
-class _BoundedStream(io.RawIOBase):
+class _BoundedStream(ReadOnlyStream):
     """A possibly endless stream, read up to a limit."""
 
     def __init__(self, inner: Any, path: Path, most: int) -> None:
@@ -168,9 +169,6 @@ class _BoundedStream(io.RawIOBase):
         self._path = path
         self._most = most
         self._left = most
-
-    def readable(self) -> bool:
-        return True
 
     def tell(self) -> int:
         return self._most - self._left
@@ -185,16 +183,13 @@ class _BoundedStream(io.RawIOBase):
         return int(count)
 
 
-class _DecompressedFile(io.RawIOBase):
+class _DecompressedFile(ReadOnlyStream):
     """A decompressed stream whose errors name the file."""
 
     def __init__(self, inner: Any, path: Path, kind: str) -> None:
         self._inner = inner
         self._path = path
         self._kind = kind
-
-    def readable(self) -> bool:
-        return True
 
     def readinto(self, buffer: object) -> int:
         try:
@@ -244,9 +239,9 @@ def read_text(path: Path, most: int = SMALL_BYTES) -> str:
     raise FormatError(path, line, what)
 
 
-def read_lines(path: Path, most: int = SMALL_BYTES) -> Iterator[tuple[int, str]]:
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the lines of a small text file with their numbers; only line feeds end a line."""
-    for number, line in enumerate(read_text(path, most).split("\n"), 1):
+    for number, line in enumerate(read_text(path).split("\n"), 1):
         yield number, line.removesuffix("\r")
 
 

@@ -124,7 +124,15 @@ class DecompressionBudget:
             raise DecompressionBomb
 
 
-class LimitedStream(io.RawIOBase):
+class ReadOnlyStream(io.RawIOBase):
+    """Base of streams that read from another one."""
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+
+class LimitedStream(ReadOnlyStream):
     """A decompressed stream that raises once it grows far beyond its compressed size."""
 
     def __init__(
@@ -135,9 +143,6 @@ class LimitedStream(io.RawIOBase):
         self._budget = budget
         self._free = effective_limit(BOMB_BYTES)
         self.produced = 0
-
-    def readable(self) -> bool:
-        return True
 
     def readinto(self, buffer: object) -> int:
         view = memoryview(buffer)  # type: ignore[arg-type]
@@ -150,16 +155,13 @@ class LimitedStream(io.RawIOBase):
         return len(data)
 
 
-class _XzStream(io.RawIOBase):
+class _XzStream(ReadOnlyStream):
     """Several .xz or .lzma streams in a row, decompressed with limited memory."""
 
     def __init__(self, inner: BinaryIO) -> None:
         self._inner = inner
         self._decoder: lzma.LZMADecompressor | None = None
         self._ended = False
-
-    def readable(self) -> bool:
-        return True
 
     def readinto(self, buffer: object) -> int:
         view = memoryview(buffer)  # type: ignore[arg-type]

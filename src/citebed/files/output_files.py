@@ -343,7 +343,7 @@ def update_file(path: Path, change: Callable[[bytes], bytes | None]) -> None:
             f"{name} is read-only and was left alone. Allow writing to it (chmod u+w), or name "
             "another file."
         )
-    with translate_write_errors(path), _locked_folder(place.parent):
+    with translate_write_errors(path), locked_folder(place.parent):
         for _ in range(_UPDATE_TRIES):
             before = place.read_bytes() if place.exists() else None
             after = change(before or b"")
@@ -353,14 +353,14 @@ def update_file(path: Path, change: Callable[[bytes], bytes | None]) -> None:
 
 
 @contextlib.contextmanager
-def _locked_folder(folder: Path) -> Iterator[None]:
-    """Lock the folder, because the file itself is replaced and may not exist yet."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+def locked_folder(folder: Path) -> Iterator[None]:
+    """Lock a folder to change a file in it, which is replaced and may not exist yet."""
+    handle = os.open(folder, _FOLDER)
     try:
         try:
             wait_for_lock(handle, folder)
         except OSError as error:
-            if error.errno not in _NO_LOCKS:  # without locks, comparing the content still helps
+            if error.errno not in _NO_LOCKS:  # not every disk has locks
                 raise
         yield
     finally:

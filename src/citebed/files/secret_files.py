@@ -16,13 +16,13 @@ import logging
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
 from citebed.errors import CitebedError
 from citebed.files.environment import state_folder
-from citebed.files.output_files import create_private, translate_write_errors, wait_for_lock
+from citebed.files.output_files import create_private, locked_folder, translate_write_errors
 from citebed.files.system_errors import translate_read_errors
 from citebed.wording import printable
 
@@ -129,34 +129,18 @@ def _load(path: Path, make: Callable[[], bytes]) -> bytes:
     if secret is None:
         with translate_write_errors(path):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with _locked_folder(path.parent):
-                _create(path, make)
+            with locked_folder(path.parent):
+                if _read(path) is None:  # not created by another process meanwhile
+                    if os.path.lexists(path):
+                        what = "note: '%s' was empty, so citebed replaced it by a new one"
+                        _LOG.warning(what, printable(path))
+                        path.unlink()
+                    with contextlib.suppress(FileExistsError):  # on a disk without locks
+                        create_private(path, make())
         secret = _read(path)
     if secret is None:
         raise _unusable(path, "another program empties it")
     return secret
-
-
-def _create(path: Path, make: Callable[[], bytes]) -> None:
-    """Create the file, unless another process did so while this one waited for the lock."""
-    if _read(path) is not None:
-        return
-    if os.path.lexists(path):
-        _LOG.warning("note: '%s' was empty, so citebed replaced it by a new one", printable(path))
-        path.unlink()
-    with contextlib.suppress(FileExistsError):  # on a disk without locks another was faster
-        create_private(path, make())
-
-
-@contextlib.contextmanager
-def _locked_folder(folder: Path) -> Iterator[None]:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        with contextlib.suppress(OSError):  # not every disk has locks
-            wait_for_lock(handle, folder)
-        yield
-    finally:
-        os.close(handle)
 
 
 def _read(path: Path) -> bytes | None:
