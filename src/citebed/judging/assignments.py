@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Row, func, or_, select, update
 
-from citebed.collection import Collection
 from citebed.errors import CitebedError, UnknownName
 from citebed.files.secret_files import is_same_secret
 from citebed.judging.forms.sheet import Entry, ListedQuery, Sheet
@@ -56,12 +55,6 @@ FormRow = Row[Any]
 
 
 # --- Codes and links --------------------------------------------------------------------------
-
-
-def new_code() -> str:
-    """Return a new form code, which can be typed but not guessed (78 bits)."""
-    text = "".join(secrets.choice(_ALPHABET) for _ in range(16))
-    return "-".join(text[at : at + 4] for at in range(0, 16, 4))
 
 
 def make_token(store: CampaignStore, code: str, expires_at: datetime) -> str:
@@ -254,7 +247,9 @@ def _add_form(
     row: dict[str, Any] = {"phase": phase, "paper_id": paper, "person_id": person}
     mine = [forms.c[name] == value for name, value in row.items()]
     before = tx.scalar(select(func.max(forms.c.round)).where(*mine)) or 0
-    row |= {"campaign_id": tx.id, "round": before + 1, "code": new_code(), "made_at": now()}
+    # A code can be typed, but not guessed (78 bits).
+    code = "-".join("".join(secrets.choice(_ALPHABET) for _ in range(4)) for _ in range(4))
+    row |= {"campaign_id": tx.id, "round": before + 1, "code": code, "made_at": now()}
     until = row["made_at"] + timedelta(days=tx.settings.open_days)
     content = {} if listed is None else {"asked": listed}
     return tx.add(forms, **row, content=content, expires_at=until)
@@ -481,16 +476,3 @@ def load_judge_list(tx: Transaction, form: FormRow, abstract: AbstractLookup) ->
             )
         shown.append(question)
     return JudgeList(sheet, tuple(shown))
-
-
-def make_abstract_lookup(collection: Collection) -> AbstractLookup:
-    """Return a function that looks up abstracts."""
-    table = collection.documents
-    rows = {doc_id: row for row, doc_id in enumerate(table["doc_id"])}
-    column = table["abstract"]
-
-    def look_up(doc_id: str) -> str:
-        row = rows.get(doc_id)
-        return "" if row is None else column[row] or ""
-
-    return look_up

@@ -30,7 +30,6 @@ from citebed.runs.writer import write_qrels
 from citebed.wording import count, json_text, printable
 
 MANIFEST = "campaign.json"
-SHAPES = ("beir", "ir_datasets")
 FILES = {name: f"{name}.qrels" for name in PAIRS} | {
     name: f"{name}-all-queries.qrels" for name in SETS
 }

@@ -154,25 +154,8 @@ def _make_paper(
             f"the paper '{label}' has no references. Name them in this line, or import the "
             "annotated paper into the collection.",
         )
-    return SourcePaper(
-        label,
-        title,
-        year_in(row.get("year")) or (known.year if known else None),
-        row.get("url") or (known.url if known else None),
-        online,
-        _parse_authors(path, line, row.get("authors", "")),
-        references,
-    )
-
-
-def parse_address(text: str) -> tuple[str, str]:
-    """Split ``Name <name@host>`` into name and address; both are empty without an address."""
-    return parseaddr(text) if len(text) <= _LONGEST_ADDRESS else ("", "")
-
-
-def _parse_authors(path: Path, line: int, text: str) -> tuple[Author, ...]:
     authors: dict[str, Author] = {}
-    for each in filter(str.strip, text.split(";")):
+    for each in filter(str.strip, row.get("authors", "").split(";")):
         name, mail = parse_address(each.strip()) if "@" in each else (each, "")
         name = fold(re.sub(r"[\x00-\x1f\x7f]+", " ", name).replace("<>", ""))
         if "@" in each and not _ADDRESS.fullmatch(mail):
@@ -181,7 +164,20 @@ def _parse_authors(path: Path, line: int, text: str) -> tuple[Author, ...]:
         if author.email is not None and author.email in authors:
             raise FormatError(path, line, f"the address {mail} occurs twice.")
         authors[author.email or f"{len(authors)}"] = author
-    return tuple(authors.values())
+    return SourcePaper(
+        label,
+        title,
+        year_in(row.get("year")) or (known.year if known else None),
+        row.get("url") or (known.url if known else None),
+        online,
+        tuple(authors.values()),
+        references,
+    )
+
+
+def parse_address(text: str) -> tuple[str, str]:
+    """Split ``Name <name@host>`` into name and address; both are empty without an address."""
+    return parseaddr(text) if len(text) <= _LONGEST_ADDRESS else ("", "")
 
 
 class DocumentLookup:

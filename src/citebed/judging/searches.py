@@ -206,7 +206,6 @@ def automatic_runs(
     queries: Mapping[str, str],
     judged: Qrels,
     models: Mapping[str, str] = MODELS,
-    depth: int = DEPTH,
 ) -> list[Run]:
     """Run the models for the current wordings of queries."""
     table = pl.DataFrame({"query_id": list(queries), "text": list(queries.values())})
@@ -215,7 +214,7 @@ def automatic_runs(
         path = Path(folder) / "judged.qrels"
         write_qrels(path, judged)
         for name, model in models.items():
-            options = RunOptions(depth=depth)
+            options = RunOptions(depth=DEPTH)
             run = run_queries(collection, None, table, model.format(judged=path), options)
             runs.append(Run(run.table, name))
     return runs

@@ -114,11 +114,6 @@ class SimulationOptions:
         return Random("/".join(map(str, (self.seed, *of))))
 
 
-def rounded_share(share: float, number: int) -> int:
-    """Return a share of a number, rounded half up."""
-    return math.floor(share * number + 0.5)
-
-
 class Topic(NamedTuple):
     """A judged query: relevant documents with their grades, and those judged not relevant."""
 
@@ -209,7 +204,7 @@ def _choose_references(
 ) -> list[str]:
     """Choose references in random order; judged documents come before unjudged ones."""
     chance = options.chance("references", topic.query_id)
-    number = max(1, rounded_share(options.cited, len(topic.relevant))) if options.cited else 0
+    number = max(1, math.floor(options.cited * len(topic.relevant) + 0.5)) if options.cited else 0
     chosen = chance.sample(list(topic.relevant), number)
     others = chance.sample(topic.others, min(options.irrelevant, len(topic.others)))
     left = [doc for doc in everything if doc not in topic.relevant and doc not in topic.others]
@@ -262,21 +257,6 @@ class SimulatedJudge:
                 self.grade(doc_id) if phase == 1 else int(self.calls_relevant(doc_id))
             )
         return filled
-
-
-def make_judges(
-    dealt: Sequence[AssignedTopic],
-    topics: Sequence[Topic],
-    options: SimulationOptions,
-    settings: CampaignSettings,
-) -> dict[str, SimulatedJudge]:
-    """Return all judges by name."""
-    levels = sorted({value for topic in topics for value in topic.relevant.values()})
-    return {
-        judge_name(judge): SimulatedJudge(judge_name(judge), each.topic, levels, options, settings)
-        for each in dealt
-        for judge in each.judges
-    }
 
 
 # --- found documents -----------------------------------------------------------------------------
@@ -434,7 +414,12 @@ def simulate(
         campaign = _new(place, opened, chosen)
         papers = make_papers(dealt, opened, chosen)
         add_papers(campaign, papers)
-        judges = make_judges(dealt, topics, chosen, campaign.settings)
+        levels = sorted({value for topic in topics for value in topic.relevant.values()})
+        judges = {
+            who: SimulatedJudge(who, each.topic, levels, chosen, campaign.settings)
+            for each in dealt
+            for who in map(judge_name, each.judges)
+        }
         _answer(campaign, judges, 1, chosen)
         with campaign.reading() as tx:
             by_query = {each.query_id: judges[each.person] for each in all_questions(tx)}

@@ -87,13 +87,6 @@ def quote(text: str) -> str:
     return f"'{text[:_QUOTE_LENGTH]}…'" if len(text) > _QUOTE_LENGTH else f"'{text}'"
 
 
-def clean_question(text: str) -> str:
-    """Normalise the text of a question; return "" for "none", "n/a" and the like."""
-    text = fold(text)
-    is_none = text.casefold().strip(" .") in ("n/a", "na", "none")
-    return "" if is_none or not any(map(str.isalnum, text)) else text
-
-
 class AnswerCollector:
     """Collects the answers of one form; ``line`` is the place of an answer."""
 
@@ -114,7 +107,9 @@ class AnswerCollector:
 
     def question(self, number: int, text: str, line: int) -> None:
         """Add the text of a research question."""
-        if not (text := clean_question(text)):
+        text = fold(text)
+        is_none = text.casefold().strip(" .") in ("n/a", "na", "none")
+        if is_none or not any(map(str.isalnum, text)):
             return
         if not 1 <= number <= _MAX_QUESTIONS:
             self.unread(line, f"question {number}: {quote(text)}; the numbers are 1 to 99")

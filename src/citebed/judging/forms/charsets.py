@@ -106,7 +106,11 @@ def _decode_declared(content: bytes, charset: str | None) -> tuple[str | None, s
         return None, _UNDECLARED
     shown = printable(charset)[:40]
     try:
-        text = content.decode(_codec(charset)).removeprefix("\ufeff").replace("\0", "")
+        name = codecs.lookup(charset).name
+        if name in _NOT_CHARSETS:
+            raise LookupError(name)
+        text = content.decode(_SUPERSETS.get(name, name))
+        text = text.removeprefix("\ufeff").replace("\0", "")
         text.encode()  # refuse lone surrogates, which UTF-7 can encode
         return text, ""
     except UnicodeError:
@@ -236,14 +240,6 @@ def _is_probably_utf_8(content: bytes, declared: str) -> bool:
         return len(declared) == len(content) and len(content.decode()) < len(content)
     except UnicodeDecodeError:
         return False
-
-
-def _codec(charset: str) -> str:
-    """Return the codec of a declared charset; raise `LookupError` for an unknown one."""
-    name = codecs.lookup(charset).name
-    if name in _NOT_CHARSETS:
-        raise LookupError(name)
-    return _SUPERSETS.get(name, name)
 
 
 def _guess_charset(content: bytes, wrong: str, declared: bool) -> DecodedText:

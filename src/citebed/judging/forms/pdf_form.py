@@ -73,22 +73,6 @@ def write(sheet: Sheet) -> bytes:
     pages = _Pages(sheet.title, f"Form: {sheet.code} · {sheet.title}")
     pages.hidden("form", sheet.code)
     pages.hidden("numbers", format_limits(sheet))
-    _write_instructions(pages, sheet)
-    if sheet.phase == 1:
-        _write_phase_one(pages, sheet)
-    else:
-        _write_phase_two(pages, sheet)
-    pages.room(_END)
-    pages.rule()
-    pages.y -= 16
-    pages.box("opt_out", OPT_OUT, LEFT, pages.y)
-    pages.label(OPT_OUT, 9, LEFT + 18, pages.y + 2)
-    pages.y -= 8
-    pages.text(f"Form: {sheet.code}", 9, "Bold")
-    return pages.content()
-
-
-def _write_instructions(pages: _Pages, sheet: Sheet) -> None:
     pages.text(sheet.title, 15, "Bold")
     if sheet.simulated:
         pages.text("SIMULATED campaign: no real person receives this form.", 10, "Bold")
@@ -111,6 +95,18 @@ def _write_instructions(pages: _Pages, sheet: Sheet) -> None:
     pages.link(sheet.list_url, LEFT)
     if who := ", ".join(filter(None, (sheet.organiser, sheet.contact))):
         pages.text(f"Anything unclear? Write to {who}.", above=4)
+    if sheet.phase == 1:
+        _write_phase_one(pages, sheet)
+    else:
+        _write_phase_two(pages, sheet)
+    pages.room(_END)
+    pages.rule()
+    pages.y -= 16
+    pages.box("opt_out", OPT_OUT, LEFT, pages.y)
+    pages.label(OPT_OUT, 9, LEFT + 18, pages.y + 2)
+    pages.y -= 8
+    pages.text(f"Form: {sheet.code}", 9, "Bold")
+    return pages.content()
 
 
 def _write_phase_one(pages: _Pages, sheet: Sheet) -> None:
@@ -322,13 +318,13 @@ class _Pages:
         self.text(text, 12, "Bold")
         self.y -= 2
 
-    def link(self, url: str, x: float, size: float = 8) -> None:
+    def link(self, url: str, x: float) -> None:
         """Draw a clickable link on lines of its own, if there is one."""
         link = sanitise_link(url)
-        for line in _wrapped(link, size, RIGHT - x) if link else ():
+        for line in _wrapped(link, 8, RIGHT - x) if link else ():
             self.write([line], x, LINK)
-            width = sum(pdfmetrics.stringWidth(run, font, size) for font, run in line.runs)
-            self.canvas.linkURL(link, (x, self.y, x + width, self.y + size * 1.35), relative=0)
+            width = sum(pdfmetrics.stringWidth(run, font, 8) for font, run in line.runs)
+            self.canvas.linkURL(link, (x, self.y, x + width, self.y + 8 * 1.35), relative=0)
 
     def rule(self) -> None:
         """Draw a thin line over the width of the page."""
@@ -379,7 +375,6 @@ _OFF = frozenset(("", "off", "no", "false", "0"))
 _NAME = re.compile(
     r"(question|approve|better)\.(\d{1,6})|(grade|relevant|not|cannot|comment)\.(\d{1,6})\.(\d{1,6})"
 )
-_VERDICTS = ("relevant", "not", "cannot")
 _WHAT = "PDF form"
 _NO_CODE = "it has form fields, but no citebed form code. Was it made from another file?"
 _NO_FIELDS = (
@@ -451,7 +446,7 @@ def _checkbox(value: str | bool) -> CheckboxState:
 def _read_verdicts(fields: Fields, collector: AnswerCollector) -> None:
     marks: dict[tuple[int, int], dict[str, CheckboxState]] = {}
     pages: dict[tuple[int, int], int] = {}
-    for kind in _VERDICTS:
+    for kind, _ in _CHOICES:
         for query, paper, page, value in _fields_of_kind(fields, kind):
             marks.setdefault((query, paper), {})[kind] = _checkbox(value)
             pages[query, paper] = page
@@ -461,7 +456,7 @@ def _read_verdicts(fields: Fields, collector: AnswerCollector) -> None:
     }
     for (query, paper), by_kind in marks.items():
         where = f"document [{query}.{paper}]"
-        verdict = combine_checkboxes(*(by_kind.get(k, CheckboxState.EMPTY) for k in _VERDICTS))
+        verdict = combine_checkboxes(*(by_kind.get(k, CheckboxState.EMPTY) for k, _ in _CHOICES))
         comment, page = comments.get((query, paper), ""), pages[query, paper]
         if verdict is CheckboxState.UNKNOWN:
             collector.doubt(query, paper, page, f"{where} has marks that contradict each other")

@@ -105,44 +105,36 @@ class Sheet(NamedTuple):
     def instructions(self) -> tuple[str, ...]:
         """Return the instructions for the judge, one string per paragraph."""
         if self.is_second:
-            return _second_judge(self)
-        return _phase_one(self) if self.phase == 1 else _phase_two(self)
-
-
-def _phase_one(sheet: Sheet) -> tuple[str, ...]:
-    return (
-        f"Your paper: {sheet.paper}",
-        "Please write down the research question or questions behind this paper. Word each one so "
-        "that a reader who does not know the paper understands it. Then rate for each question "
-        "how much a reader needs each of your references.",
-        f"The grades are 1 to {len(sheet.grades)}; write u if you {CANNOT_SAY}. Anything that you "
-        "leave empty counts as not answered.",
-    )
-
-
-def _phase_two(sheet: Sheet) -> tuple[str, ...]:
-    edited = (
-        "We edited some questions slightly so that they can be understood on their own. Please "
-        "approve the new wording or write a better one."
-    )
-    return (
-        f"Your paper: {sheet.paper}",
-        "Thank you for your research questions. We searched the collection for papers that you "
-        f"did not cite. Please mark each of them as {BINARY[1]} or {BINARY[0]} to the question, "
-        "or say that you can't judge it.",
-        *((edited,) if any(query.stated is not None for query in sheet.queries) else ()),
-    )
-
-
-def _second_judge(sheet: Sheet) -> tuple[str, ...]:
-    return (
-        sheet.about,
-        "You are the second judge of this list: the author of a paper wrote the question below and "
-        "judges the same papers. Please judge independently, as you understand the question. We "
-        "compare both sets of judgements to measure how well two people agree.",
-        f"Please mark each paper as {BINARY[1]} or {BINARY[0]} to the question, or say that you "
-        "can't judge it. The wording of the question is its author's and stays as it is.",
-    )
+            return (
+                self.about,
+                "You are the second judge of this list: the author of a paper wrote the question "
+                "below and judges the same papers. Please judge independently, as you understand "
+                "the question. We compare both sets of judgements to measure how well two people "
+                "agree.",
+                f"Please mark each paper as {BINARY[1]} or {BINARY[0]} to the question, or say "
+                "that you can't judge it. The wording of the question is its author's and stays "
+                "as it is.",
+            )
+        if self.phase == 1:
+            return (
+                f"Your paper: {self.paper}",
+                "Please write down the research question or questions behind this paper. Word "
+                "each one so that a reader who does not know the paper understands it. Then rate "
+                "for each question how much a reader needs each of your references.",
+                f"The grades are 1 to {len(self.grades)}; write u if you {CANNOT_SAY}. Anything "
+                "that you leave empty counts as not answered.",
+            )
+        edited = (
+            "We edited some questions slightly so that they can be understood on their own. "
+            "Please approve the new wording or write a better one."
+        )
+        return (
+            f"Your paper: {self.paper}",
+            "Thank you for your research questions. We searched the collection for papers that "
+            f"you did not cite. Please mark each of them as {BINARY[1]} or {BINARY[0]} to the "
+            "question, or say that you can't judge it.",
+            *((edited,) if any(query.stated is not None for query in self.queries) else ()),
+        )
 
 
 class Rating(NamedTuple):

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from citebed.judging.forms.answer_collector import format_limits
-from citebed.judging.forms.sheet import Entry, ListedQuery, Sheet
+from citebed.judging.forms.sheet import Entry, Sheet
 from citebed.judging.forms.text_parser import is_this_form, read
 from citebed.text.normalise import fold
 
@@ -83,22 +83,18 @@ def _phase_one(sheet: Sheet) -> Iterator[str]:
 
 def _phase_two(sheet: Sheet) -> Iterator[str]:
     for query in sheet.queries:
-        yield from _query(query)
+        heading = "YOUR QUESTION" if query.own else "THE QUESTION"
+        yield from (_ruler(heading), "", f"QUERY {query.number}")
+        if query.stated is None:
+            yield from (*_wrapped(sanitise(query.text), "    ", "    "), "")
+        else:
+            yield from _wrapped(sanitise(query.stated), "    You wrote - ", "    ")
+            yield from _wrapped(sanitise(query.text), "    We suggest - ", "    ")
+            yield from ("    approve: [ ]", "    better wording:", "")
         for entry in query.entries:
             yield from _entry(entry, f"{query.number}.{entry.number}")
             yield "    relevant [ ]   not relevant [ ]   can't judge [ ]"
             yield from ("    comment:", "")
-
-
-def _query(query: ListedQuery) -> Iterator[str]:
-    heading = "YOUR QUESTION" if query.own else "THE QUESTION"
-    yield from (_ruler(heading), "", f"QUERY {query.number}")
-    if query.stated is None:
-        yield from (*_wrapped(sanitise(query.text), "    ", "    "), "")
-        return
-    yield from _wrapped(sanitise(query.stated), "    You wrote - ", "    ")
-    yield from _wrapped(sanitise(query.text), "    We suggest - ", "    ")
-    yield from ("    approve: [ ]", "    better wording:", "")
 
 
 def _entry(entry: Entry, number: str) -> Iterator[str]:

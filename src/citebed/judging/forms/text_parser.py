@@ -112,10 +112,6 @@ class Line(NamedTuple):
     text: str
     raw: str
 
-    def at_depth(self, depth: int) -> str:
-        """Return the line without up to this many levels of quoting."""
-        return self.text if depth >= self.depth else _unquote(self.raw, depth)[1]
-
 
 @dataclass
 class Block:
@@ -136,8 +132,9 @@ class Block:
     is_closed: bool = False
 
     def add(self, line: Line, start: int = 0) -> None:
-        """Append a line, from a character on."""
-        self.lines.append(line.text[start:] if start else line.at_depth(self.depth))
+        """Append a line from a character on, or with the quote marks below the block's depth."""
+        text = line.text if self.depth >= line.depth else _unquote(line.raw, self.depth)[1]
+        self.lines.append(line.text[start:] if start else text)
         self.numbers.append(line.number)
         if line.depth < self.depth and line.text.strip():
             self.typed.add(line.number)

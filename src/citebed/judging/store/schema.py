@@ -74,9 +74,9 @@ def _table(name: str, *columns: SchemaItem) -> Table:
     return Table(name, metadata, Column("id", Integer, primary_key=True), *columns)
 
 
-def _key(target: str, *, null: bool = False, index: bool = True, **more: Any) -> Column[int]:
+def _key(target: str, *, null: bool = False, **more: Any) -> Column[int]:
     name = more.pop("name", f"{target.removesuffix('s')}_id")
-    return Column(name, ForeignKey(f"{target}.id"), nullable=null, index=index, **more)
+    return Column(name, ForeignKey(f"{target}.id"), nullable=null, index=True, **more)
 
 
 def _at(name: str, *, null: bool = False) -> Column[datetime]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import secrets
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, NamedTuple
 
@@ -126,11 +125,6 @@ def set_cookie(site: CampaignSite, response: Response, name: str, value: str) ->
         httponly=True,
         samesite="lax",
     )
-
-
-def login_secret(request: Request) -> str:
-    """Return the secret that ties a login form to its browser."""
-    return request.cookies.get(LOGIN_COOKIE) or secrets.token_urlsafe(24)
 
 
 def login_token(site: CampaignSite, secret: str) -> str:

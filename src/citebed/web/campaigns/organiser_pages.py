@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections import Counter
 from collections.abc import Iterable
 from itertools import groupby
@@ -58,7 +59,8 @@ def show_login(request: Request, site: Here) -> Response:
 def _login_page(
     request: Request, site: CampaignSite, problem: str = "", status: int = 200
 ) -> HTMLResponse:
-    secret = auth.login_secret(request)
+    # The secret ties a login form to its browser.
+    secret = request.cookies.get(auth.LOGIN_COOKIE) or secrets.token_urlsafe(24)
     csrf = auth.login_token(site, secret)
     page = site.page("login", status, csrf=csrf, problem=problem)
     auth.set_cookie(site, page, auth.LOGIN_COOKIE, secret)

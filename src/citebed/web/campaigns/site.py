@@ -17,7 +17,7 @@ from pydantic import AfterValidator, Field, StrictInt
 
 from citebed.errors import CitebedError, CollectionError, FormatError
 from citebed.files.system_errors import describe_error
-from citebed.judging.assignments import AbstractLookup, LinkRefused, make_abstract_lookup
+from citebed.judging.assignments import AbstractLookup, LinkRefused
 from citebed.judging.campaign import Campaign
 from citebed.judging.forms.sheet import Entry
 from citebed.judging.judgements import SaveResult
@@ -63,7 +63,10 @@ class CampaignSite(Site):
     @cached_property
     def abstracts(self) -> AbstractLookup:
         """Abstracts of the collection."""
-        return make_abstract_lookup(self.campaign.collection)
+        table = self.campaign.collection.documents
+        rows = {doc_id: row for row, doc_id in enumerate(table["doc_id"])}
+        column = table["abstract"]
+        return lambda doc_id: (column[rows[doc_id]] or "") if doc_id in rows else ""
 
     @cached_property
     def query_words(self) -> QueryWords:
@@ -124,6 +127,7 @@ class CampaignSite(Site):
 
     async def handle_error(self, request: Request, error: Exception) -> Response:
         """Return the response to an error in a route, and log refusals."""
+        path = request.url.path.removeprefix(self.prefix)
         match error:
             case LinkRefused():
                 await self.log_refusal(request, error.why, error.form_id)
@@ -150,15 +154,11 @@ class CampaignSite(Site):
             case Unavailable():
                 # Only the organisers' log says where the data are and what is wrong with them.
                 return self._answer_later(request, str(error))
-            case CollectionError() | FormatError() if self._is_for_assessors(request):
+            case CollectionError() | FormatError() if path.startswith(("/judge/", "/api/judge/")):
                 return self._answer_later(request, str(error))
             case OSError():
                 return self._answer_later(request, describe_error(error))
         return await super().handle_error(request, error)
-
-    def _is_for_assessors(self, request: Request) -> bool:
-        path = request.url.path.removeprefix(self.prefix)
-        return path.startswith(("/judge/", "/api/judge/"))
 
     def _answer_later(self, request: Request, reason: str) -> Response:
         logger.error("%s", reason)
