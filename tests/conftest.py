@@ -13,6 +13,7 @@ from hypothesis import settings
 from tests.sampling import FULL, examples, sampled
 from tests.shared import Once, once_for_all
 
+import citebed
 from citebed.collection import ImportOptions, import_sources, load_profile, read_exclusions
 
 # Machines differ in speed, and a test that fails must fail for everyone.
@@ -98,6 +99,12 @@ def acm_cr(shared_data: Path, once: Once) -> Path:
         import_sources(folder, paths, ImportOptions(rules=rules))
 
     return once("acm-cr", make)
+
+
+@pytest.fixture(scope="session")
+def demo_indexed(once: Once) -> Path:
+    """The demo collection with its index; copy it before you change it."""
+    return once("demo-indexed", lambda folder: citebed.demo(folder).index(quiet=True))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

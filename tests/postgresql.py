@@ -69,10 +69,15 @@ def postgresql_server() -> Iterator[Path]:
 @pytest.fixture
 def postgresql(postgresql_server: Path) -> str:
     """The URL of an empty database."""
+    return create_database(postgresql_server)
+
+
+def create_database(server: Path, template: str = "template1") -> str:
+    """Create a database and return its URL; nobody may be connected to its template."""
     import psycopg
 
     name = f"test{next(_numbers)}"
-    place = f"host={postgresql_server} user={USER}"
+    place = f"host={server} user={USER}"
     with psycopg.connect(f"{place} dbname=postgres", autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    return f"postgresql://{USER}@/{name}?host={postgresql_server}"
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+    return f"postgresql://{USER}@/{name}?host={server}"

@@ -30,11 +30,10 @@ TODAY = date(2026, 1, 1)
 
 
 @pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> citebed.Workbench:
-    """The demo collection with its index; nobody changes it."""
-    made = citebed.demo(tmp_path_factory.mktemp("judging") / "demo")
-    made.index(quiet=True)
-    return made
+def demo(demo_indexed: Path, tmp_path_factory: pytest.TempPathFactory) -> citebed.Workbench:
+    """The demo collection with its index; do not change it."""
+    folder = tmp_path_factory.mktemp("judging") / "demo"
+    return citebed.open(shutil.copytree(demo_indexed, folder))
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -12,10 +12,15 @@ from argon2 import PasswordHasher
 from sqlalchemy import func, select
 from starlette.testclient import TestClient
 from tests.campaigns import copied, links, listed_items, small_campaign, with_lists
-from tests.postgresql import postgresql, postgresql_server  # noqa: F401 - fixtures
+from tests.postgresql import (  # noqa: F401 - fixtures
+    create_database,
+    postgresql,
+    postgresql_server,
+)
 
 from citebed.judging import Campaign, organisers
 from citebed.judging.organisers import add_organiser
+from citebed.judging.store.database import open_database
 from citebed.judging.store.schema import events, judgements
 from citebed.web.campaigns.app import create_app
 
@@ -24,16 +29,31 @@ NAME, PASSWORD = "Olga", "correct horse battery"
 
 @pytest.fixture(scope="session")
 def made_once(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
-    """What tests have copies of."""
+    """The campaign in SQLite that tests get copies of."""
     return with_lists(small_campaign(tmp_path_factory.mktemp("served")))
 
 
+@pytest.fixture(scope="session")
+def made_in_postgresql(
+    postgresql_server: Path,  # noqa: F811 - the fixture
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Campaign:
+    """The campaign in PostgreSQL that tests get copies of."""
+    folder, url = tmp_path_factory.mktemp("served"), create_database(postgresql_server)
+    made = with_lists(small_campaign(folder, database=url))
+    made.database.close()
+    return made
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
-def campaign(request: pytest.FixtureRequest, made_once: Campaign, tmp_path: Path) -> Campaign:
+def campaign(request: pytest.FixtureRequest, tmp_path: Path) -> Campaign:
     """Phase one is answered, and every author has a list of phase two."""
     if request.param == "sqlite":
-        return copied(made_once, tmp_path)
-    return with_lists(small_campaign(tmp_path, database=request.getfixturevalue("postgresql")))
+        return copied(request.getfixturevalue("made_once"), tmp_path)
+    made: Campaign = request.getfixturevalue("made_in_postgresql")
+    server = request.getfixturevalue("postgresql_server")
+    url = create_database(server, made.database.engine.url.database or "")
+    return Campaign(open_database(url), made.name, tmp_path / made.name)
 
 
 @pytest.fixture(autouse=True)

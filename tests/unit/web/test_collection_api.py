@@ -11,7 +11,13 @@ import pytest
 from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.web.workbench import entry, files, finished, workbench
+from tests.unit.web.workbench import (  # noqa: F401 - a fixture
+    _jobs_here,
+    entry,
+    files,
+    finished,
+    workbench,
+)
 
 import citebed
 from citebed.errors import CitebedError
@@ -21,16 +27,12 @@ AT = "/api/collections/demo"
 TITLE = "On the migration of arctic terns over frozen lakes"
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("collection") / "demo"
-    citebed.demo(folder).index(quiet=True)
-    return folder
+pytestmark = pytest.mark.usefixtures("_jobs_here")
 
 
 @pytest.fixture
-def folder(made: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(made, tmp_path / "here" / "demo"))
+def folder(demo_indexed: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(demo_indexed, tmp_path / "here" / "demo"))
 
 
 @pytest.fixture

@@ -17,7 +17,6 @@ from fastapi.testclient import TestClient
 from tests.commands import Run, command_line
 from tests.unit.web.workbench import files, workbench
 
-import citebed
 from citebed.experiments import evaluations
 from citebed.experiments.choices import list_measures, list_models
 from citebed.retrieval.execution.run_files import SearchRequest, search_to_file
@@ -30,9 +29,8 @@ CHOSEN: dict[str, Any] = {"qrels": "paragraphs", "runs": RUNS}
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("experiments") / "demo"
-    citebed.demo(folder).index(quiet=True)
+def made(demo_indexed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = Path(shutil.copytree(demo_indexed, tmp_path_factory.mktemp("experiments") / "demo"))
     for model in ("bm25", "kl"):
         asked = SearchRequest(queries="paragraphs", model=model, options=RunOptions(depth=50))
         search_to_file(folder, asked)

@@ -16,7 +16,14 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from tests.unit.web.workbench import PATIENCE, entry, files, finished, workbench
+from tests.unit.web.workbench import (  # noqa: F401 - a fixture
+    PATIENCE,
+    _jobs_here,
+    entry,
+    files,
+    finished,
+    workbench,
+)
 
 import citebed
 from citebed.errors import CitebedError
@@ -28,16 +35,9 @@ MANY = "".join(entry(number) for number in range(20_000))
 AT = "/api/collections/demo"
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("jobs") / "demo"
-    citebed.demo(folder).index(quiet=True)
-    return folder
-
-
 @pytest.fixture
-def folder(made: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(made, tmp_path / "demo"))
+def folder(demo_indexed: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(demo_indexed, tmp_path / "demo"))
 
 
 @pytest.fixture
@@ -68,6 +68,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
+@pytest.mark.usefixtures("_jobs_here")
 def test_a_search_puts_its_run_among_the_collections(client: TestClient, folder: Path) -> None:
     asked = {"queries": "paragraphs", "model": "bm25", "depth": 50}
     begun = client.post(f"{AT}/jobs/search", json=asked)
@@ -82,22 +83,20 @@ def test_a_search_puts_its_run_among_the_collections(client: TestClient, folder:
     assert [each["job_id"] for each in listed] == [again["job_id"], job["job_id"]]
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
+def test_impossible_searches_are_refused_at_once(client: TestClient) -> None:
+    for asked in (
         {"queries": "none of these"},
         {"queries": "../../etc/passwd"},
         {"queries": "paragraphs", "model": "no such model"},
         {"queries": "paragraphs", "model": "bm25+rerank(with=/etc)"},
         {"queries": "paragraphs", "model": "bm25+learned(with=/etc/passwd)"},
         {"queries": "paragraphs", "fields": "no such field"},
-    ],
-)
-def test_what_cannot_be_searched_is_told_at_once(client: TestClient, asked: dict[str, str]) -> None:
-    answer = client.post(f"{AT}/jobs/search", json=asked)
-    assert answer.status_code == 400
-    assert answer.json()["message"]
+    ):
+        answer = client.post(f"{AT}/jobs/search", json=asked)
+        assert answer.status_code == 400
+        assert answer.json()["message"]
     assert not client.get("/api/jobs").json()["rows"]
+    assert client.get("/api/jobs/0").status_code == 404
 
 
 def test_a_job_that_is_cancelled_leaves_nothing(client: TestClient, folder: Path) -> None:
@@ -126,8 +125,10 @@ def test_a_job_that_is_killed_leaves_the_collection_whole(client: TestClient, fo
     assert kept["queries/paragraphs.jsonl"] == before["queries/paragraphs.jsonl"]
 
 
-@pytest.mark.parametrize("how", ["cancelled", "failed"])
-@pytest.mark.parametrize("where", [f"{AT}/import/files", "/api/collections/files"])
+@pytest.mark.parametrize(
+    ("where", "how"),
+    [(f"{AT}/import/files", "cancelled"), ("/api/collections/files", "failed")],
+)
 def test_an_import_whose_index_is_not_made_stays_with_its_files(
     client: TestClient, folder: Path, where: str, how: str
 ) -> None:
@@ -180,10 +181,6 @@ def test_not_more_than_so_many_wait(folder: Path, monkeypatch: pytest.MonkeyPatc
         jobs.get("no such job")
 
 
-def test_there_is_no_such_job(client: TestClient) -> None:
-    assert client.get("/api/jobs/0").status_code == 404
-
-
 SERVER = """
 import sys
 from pathlib import Path
@@ -193,7 +190,7 @@ serve_workbench([Path(sys.argv[1])], port=0, browser=False, started=tell)
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_no_job_outlives_its_server(folder: Path, tmp_path: Path, how: signal.Signals) -> None:
     import httpx
 
@@ -244,6 +241,7 @@ def test_a_full_temporary_folder_is_named_and_nothing_is_left(
     assert not (folder.parent / "fresh").exists()
 
 
+@pytest.mark.usefixtures("_jobs_here")
 def test_uploads_that_are_refused_leave_no_files_and_keep_no_name(
     client: TestClient, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

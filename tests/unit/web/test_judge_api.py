@@ -88,25 +88,18 @@ def test_a_judgement_is_taken_back_and_all_of_it_stays_on_record(
     assert (row["value"], row["seconds"]) == (None, 6.0)
 
 
-def test_what_is_taken_back_has_no_value(judge: Judge) -> None:
+def test_judgements_that_do_not_fit_are_refused(judge: Judge, other: Judge) -> None:
     answer = judge.send("judgement", item=judge.items[0], value=1, withdrawn=True)
     assert (answer.status_code, "has no value" in answer.json()["message"]) == (422, True)
-
-
-def test_the_key_of_another_judge(judge: Judge, other: Judge) -> None:
+    for grade in (2, 9):
+        answer = judge.send("judgement", item=judge.items[0], value=grade)
+        assert (answer.status_code, "not one of 0 to 1" in answer.json()["message"]) == (400, True)
     judge.send("judgement", item=judge.items[0], value=1, key="one-key-only")
     taken = other.send("judgement", item=other.items[0], value=1, key="one-key-only")
     assert (taken.status_code, taken.json()["message"]) == (
         400,
         "that key belongs to another judgement.",
     )
-
-
-@pytest.mark.parametrize("value", [2, 9])
-def test_a_grade_that_the_form_does_not_have(judge: Judge, value: int) -> None:
-    response = judge.send("judgement", item=judge.items[0], value=value)
-    assert response.status_code == 400
-    assert "not one of 0 to 1" in response.json()["message"]
 
 
 def test_questions_are_stated_and_graded(campaign: Campaign, author: Judge) -> None:
@@ -156,26 +149,18 @@ def test_a_second_judge_has_a_page_of_their_own_and_no_say_in_the_wording(
     assert second.send("judgement", item=second.items[0], value=1).status_code == 200
 
 
-def test_opening_and_finishing_are_noted_once(campaign: Campaign, judge: Judge) -> None:
+def test_opening_and_finishing_are_recorded_once(
+    client: TestClient, campaign: Campaign, judge: Judge
+) -> None:
+    assert "Your judgements are recorded" not in client.get(judge.page).text
+    # Scanners of mail fetch every link: that is no opening.
+    assert count(campaign, events, events.c.what == "opened") == 0
     for what in ("opened", "finished", "opened", "finished"):
         assert judge.send(what).status_code == 200
     state = {row["code"]: row["state"] for row in campaign.status().to_dicts()}
     assert state[judge.code] == "finished"
     assert count(campaign, events, events.c.what.in_(["opened", "finished"])) == 2
-
-
-def test_the_page_tells_later_that_the_list_is_finished(client: TestClient, judge: Judge) -> None:
-    assert "Your judgements are recorded" not in client.get(judge.page).text
-    judge.send("finished")
     assert "Your judgements are recorded" in client.get(judge.page).text
-
-
-def test_fetching_the_page_is_not_opening_it(
-    client: TestClient, campaign: Campaign, judge: Judge
-) -> None:
-    """Scanners of mail fetch every link."""
-    assert client.get(judge.page).status_code == 200
-    assert count(campaign, events, events.c.what == "opened") == 0
 
 
 def test_opting_out(client: TestClient, campaign: Campaign, judge: Judge) -> None:
@@ -227,15 +212,16 @@ BAD: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_what_nobody_should_send(
-    client: TestClient, campaign: Campaign, judge: Judge, name: str
+def test_malformed_judgements_are_refused(
+    client: TestClient, campaign: Campaign, judge: Judge
 ) -> None:
     before = judged(campaign)
     address = f"/cr/api/judge/{judge.token}/judgement"
-    response = client.post(address, content=BAD[name], headers={"Content-Type": "application/json"})
-    assert 400 <= response.status_code < 500
-    assert response.json()["message"]
+    headers = {"Content-Type": "application/json"}
+    for name, content in BAD.items():
+        response = client.post(address, content=content, headers=headers)
+        assert 400 <= response.status_code < 500, name
+        assert response.json()["message"]
     assert judged(campaign) == before
 
 

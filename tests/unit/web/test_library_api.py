@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,8 @@ HTML = {"Accept": "text/html"}
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("library") / "demo"
-    citebed.demo(place).index(quiet=True)
-    return place
+def folder(demo_indexed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(shutil.copytree(demo_indexed, tmp_path_factory.mktemp("library") / "demo"))
 
 
 @pytest.fixture(scope="module")

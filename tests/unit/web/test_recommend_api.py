@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,10 +28,8 @@ OWN = "@misc{mykey, title={Relevance Based Language Models}, author={Lavrenko, V
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("workbench") / "demo"
-    citebed.demo(place).index(quiet=True)
-    return place
+def folder(demo_indexed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(shutil.copytree(demo_indexed, tmp_path_factory.mktemp("workbench") / "demo"))
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import select
-from starlette.testclient import TestClient
 from tests.unit.web.conftest import Desk, Judge, count, refusals
 from tests.unit.web.test_organiser_pages import QUERY, _text
 
@@ -119,26 +118,21 @@ def test_an_answer_is_entered_for_an_author_and_the_file_is_settled(
     assert (noted.who, by) == ("Olga", {"Olga"})
 
 
-@pytest.mark.parametrize(
-    ("wrong", "told"),
-    [
+def test_entries_that_do_not_fit_are_refused(desk: Desk, campaign: Campaign) -> None:
+    _send(desk, ("ben.eml", _form(campaign)))
+    before = count(campaign, judgements)
+    code = campaign.status().filter(judge="Ben Carr", phase=1)["code"][0]
+    entry = {"return": "1", "code": code, "said-1-1": "1", "settle": "on"}
+    for wrong, message in (
         ({"said-1-2": "7"}, "7 is not one of 1 to 4"),
         ({"said-1-99": "2"}, "no such question or paper"),
         ({"said-1-2": "x"}, "give a number"),
         ({"code": "NONE"}, "there is no form"),
         ({"return": "99"}, "unknown return 99"),
-    ],
-)
-def test_what_does_not_fit_is_not_entered(
-    desk: Desk, campaign: Campaign, wrong: dict[str, str], told: str
-) -> None:
-    _send(desk, ("ben.eml", _form(campaign)))
-    before = count(campaign, judgements)
-    code = campaign.status().filter(judge="Ben Carr", phase=1)["code"][0]
-    entry = {"return": "1", "code": code, "said-1-1": "1", "settle": "on"} | wrong
-    answer = desk.post("/problems/answer", **entry)
-    assert answer.status_code == 400
-    assert told in _text(answer.text)
+    ):
+        answer = desk.post("/problems/answer", **entry | wrong)
+        assert answer.status_code == 400
+        assert message in _text(answer.text)
     assert count(campaign, judgements) == before
     assert campaign.problems.height == 5
 
@@ -231,24 +225,22 @@ def test_organisers_are_listed_and_removed(desk: Desk, campaign: Campaign) -> No
     assert organiser_names(campaign.database) == ["Olga"]
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["/work/invite", "/work/returns", "/work/pool", "/work/second", "/results/export",
-     "/organisers/remove", "/problems/answer", "/problems/settle", "/problems/again"],
-)  # fmt: skip
-def test_a_form_without_our_token_does_nothing(desk: Desk, path: str) -> None:
-    assert desk.client.post(f"/cr{path}", data={"csrf": "x", "return": "1"}).status_code == 403
+OWN_FORMS = ("/work/invite", "/work/returns", "/work/pool", "/work/second", "/results/export",
+             "/organisers/remove", "/problems/answer", "/problems/settle",
+             "/problems/again")  # fmt: skip
+OWN_PAGES = ("/work", "/judgements", "/results", "/organisers", "/problems/return?number=1",
+             "/problems/file?number=1")  # fmt: skip
+
+
+def test_forms_need_a_token_and_a_login_and_pages_a_login(desk: Desk) -> None:
+    for path in OWN_FORMS:
+        assert desk.client.post(f"/cr{path}", data={"csrf": "x", "return": "1"}).status_code == 403
     desk.client.cookies.clear()
-    assert desk.client.post(f"/cr{path}", data={"csrf": desk.csrf}).status_code == 403
-
-
-@pytest.mark.parametrize(
-    "path", ["/work", "/judgements", "/results", "/organisers", "/problems/return?number=1",
-             "/problems/file?number=1"],
-)  # fmt: skip
-def test_pages_are_for_organisers(client: TestClient, path: str) -> None:
-    answer = client.get(f"/cr{path}")
-    assert (answer.status_code, answer.headers["location"]) == (303, "/cr/login")
+    for path in OWN_FORMS:
+        assert desk.client.post(f"/cr{path}", data={"csrf": desk.csrf}).status_code == 403
+    for path in OWN_PAGES:
+        answer = desk.client.get(f"/cr{path}")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/cr/login")
 
 
 def test_the_command_line_settles_and_removes_too(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,10 +19,8 @@ TEXT = "When a query is short, pseudo-relevance feedback adds terms from the doc
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("workbench") / "demo"
-    citebed.demo(place).index(quiet=True)
-    return place
+def folder(demo_indexed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(shutil.copytree(demo_indexed, tmp_path_factory.mktemp("workbench") / "demo"))
 
 
 @pytest.fixture

@@ -21,9 +21,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from tests.shared import Once
 
-import citebed
 from citebed.drafts.draft_store import DraftStore
 from citebed.web.server import listen
 
@@ -51,10 +49,8 @@ FILES = "/api/collections/demo/import/files"
 
 
 @pytest.fixture
-def folder(once: Once, tmp_path: Path) -> Path:
-    """A copy of the demo collection, indexed."""
-    made = once("demo-indexed", lambda at: citebed.demo(at).index(quiet=True))
-    return Path(shutil.copytree(made, tmp_path / "demo"))
+def folder(demo_indexed: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(demo_indexed, tmp_path / "demo"))
 
 
 class Server:
