@@ -194,44 +194,41 @@ class TrainingRun:
     def train(self) -> None:
         """Train all stages, starting at the checkpoint if there is one."""
         for number in range(self._at.stage, len(self.stages)):
-            self._train_stage(number)
+            stage, first = self.stages[number], self._at.step
+            rate = stage.learning_rate
+            state = stage.begin(self._at.state if first else None)
+            parameters = list(self.model.weights.values())
+            is_fused = self.device.startswith("cuda")
+            # Without decay this is Adam.
+            optimiser = torch.optim.AdamW(
+                parameters, rate.rate, weight_decay=rate.decay, fused=is_fused
+            )
+            if first:
+                _restore(optimiser, self._at.optimiser)
+            self._estimate(number)
+            self._losses.extend(self.notes.pop("recent", []))
+            since = time.monotonic()
+            for step in range(first, stage.steps):
+                for group in optimiser.param_groups:
+                    group["lr"] = rate.at(step, stage.steps)
+                optimiser.zero_grad(set_to_none=True)
+                self._losses.append(stage.learn(step))
+                if rate.clip:
+                    torch.nn.utils.clip_grad_norm_(parameters, rate.clip)
+                optimiser.step()
+                self._at = Checkpoint(number, step + 1)
+                pace = (time.monotonic() - since) / (step + 1 - first)
+                self._after_step(stage, step + 1, pace, optimiser, state)
+            loss = self._mean_loss()
+            self.notes.setdefault("losses", {})[stage.name] = round(loss, 4)
+            self.report(f"{stage.name}: done, {count(stage.steps, 'step')}, loss {loss:.3f}")
+            self._losses.clear()
             self._at = Checkpoint(number + 1)
             self._save({}, {})
 
     def finish(self) -> None:
         """Delete the checkpoint after the model is written."""
         self.checkpoint.unlink(missing_ok=True)
-
-    def _train_stage(self, number: int) -> None:
-        stage, first = self.stages[number], self._at.step
-        rate = stage.learning_rate
-        state = stage.begin(self._at.state if first else None)
-        parameters = list(self.model.weights.values())
-        is_fused = self.device.startswith("cuda")
-        # Without decay this is Adam.
-        optimiser = torch.optim.AdamW(
-            parameters, rate.rate, weight_decay=rate.decay, fused=is_fused
-        )
-        if first:
-            _restore(optimiser, self._at.optimiser)
-        self._estimate(number)
-        self._losses.extend(self.notes.pop("recent", []))
-        since = time.monotonic()
-        for step in range(first, stage.steps):
-            for group in optimiser.param_groups:
-                group["lr"] = rate.at(step, stage.steps)
-            optimiser.zero_grad(set_to_none=True)
-            self._losses.append(stage.learn(step))
-            if rate.clip:
-                torch.nn.utils.clip_grad_norm_(parameters, rate.clip)
-            optimiser.step()
-            self._at = Checkpoint(number, step + 1)
-            pace = (time.monotonic() - since) / (step + 1 - first)
-            self._after_step(stage, step + 1, pace, optimiser, state)
-        loss = self._mean_loss()
-        self.notes.setdefault("losses", {})[stage.name] = round(loss, 4)
-        self.report(f"{stage.name}: done, {count(stage.steps, 'step')}, loss {loss:.3f}")
-        self._losses.clear()
 
     def _mean_loss(self) -> float:
         """Return the mean of the last losses, which stay on the device until now."""
