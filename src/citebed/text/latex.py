@@ -297,9 +297,10 @@ _NAME_LAST = re.compile(r"\\[A-Za-z]{1,40}\Z")
 
 def in_text_mode(tex: str) -> str:
     """Return LaTeX without the mathematical half of ``\\ifmmode … \\else … \\fi``."""
-    if "\\ifmmode" in tex:
-        tex = _MODE.sub(lambda match: match[1] or "", tex)
-    return tex
+    if "\\ifmmode" not in tex:
+        return tex
+    # The half for text; braces separate its final command from what follows (``\mu\fi{}m``).
+    return _MODE.sub(lambda match: _NAME_LAST.sub(r"\g<0>{}", match[1] or ""), tex)
 
 
 def _plain(tex: str) -> str:
