@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 import citebed
 from citebed.retrieval.encoders import load_dense_encoder
 from citebed.retrieval.encoders.models import Encoder, load_encoder
-from citebed.retrieval.encoders.tokens import load_tokenizer
+from citebed.retrieval.encoders.runtimes import load_tokenizer
 from citebed.retrieval.index.document_vectors import document_text
 from common import machine
 

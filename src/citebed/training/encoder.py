@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch.nn import functional as F
 
 from citebed.errors import CitebedError, import_extra
-from citebed.retrieval.encoders.tokens import load_tokenizer
+from citebed.retrieval.encoders.runtimes import load_tokenizer
 from citebed.retrieval.vectors.model_files import Arrays
 from citebed.training.measures import measure_vectors
 from citebed.training.network import DeviceBatch, InitialModel, Network, send

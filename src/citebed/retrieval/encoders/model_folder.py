@@ -159,7 +159,15 @@ class ModelFolder:
                 raise CitebedError(f"unknown pooling '{asked}'. Known: {', '.join(POOLINGS)}")
             return Pooling(asked)
         pooling = Pooling()
-        for module in self._modules():
+        path = self.path / "modules.json"
+        if path.is_file():
+            modules = _load_json(path)
+            if not isinstance(modules, list) or not all(isinstance(each, dict) for each in modules):
+                raise FormatError(path, None, "expected a list of modules")
+        else:
+            has_pooling = (self.path / "1_Pooling" / "config.json").is_file()
+            modules = [{"type": "Pooling", "path": "1_Pooling"}] if has_pooling else []
+        for module in modules:
             step = str(module.get("type", "")).rsplit(".", 1)[-1]
             if step == "Pooling":
                 pooling = Pooling(self._pooling_kind(module.get("path", "")))
@@ -171,16 +179,6 @@ class ModelFolder:
                     "have. To do without it, give a pooling: mean, cls or max"
                 )
         return pooling
-
-    def _modules(self) -> list[dict[str, Any]]:
-        path = self.path / "modules.json"
-        if not path.is_file():
-            alone = [{"type": "Pooling", "path": "1_Pooling"}]
-            return alone if (self.path / "1_Pooling" / "config.json").is_file() else []
-        modules = _load_json(path)
-        if not isinstance(modules, list) or not all(isinstance(entry, dict) for entry in modules):
-            raise FormatError(path, None, "expected a list of modules")
-        return modules
 
     def _pooling_kind(self, module: object) -> str:
         if not isinstance(module, str) or "/" in module.rstrip("/") or ".." in module:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import islice
@@ -20,8 +20,15 @@ from citebed.retrieval.encoders.model_folder import (
     open_folder,
     wrap_model_errors,
 )
-from citebed.retrieval.encoders.runtimes import Model, cores, load_model
-from citebed.retrieval.encoders.tokens import TOKENS_IN_BATCH, Batch, Texts, Tokeniser
+from citebed.retrieval.encoders.runtimes import (
+    TOKENS_IN_BATCH,
+    Batch,
+    Model,
+    Texts,
+    Tokeniser,
+    cores,
+    load_model,
+)
 from citebed.retrieval.vectors.vectors import OnProgress, Vectors, unit_rows
 
 _IN_THREADS = 128
@@ -55,36 +62,24 @@ class _Loaded:
         finish: Callable[[Vectors, Batch], Vectors],
     ) -> NDArray[np.float32]:
         """Run all texts through the network; row i of the result belongs to text i."""
-        done, rows = 0, None
-        for part, results in self._results(texts, batch, finish):
-            if rows is None:
-                rows = np.empty((len(texts), *results.shape[1:]), np.float32)
-            rows[part.at] = results
-            done += len(part.at)
-            if progress is not None:
-                progress(done, len(texts))
-        return np.empty((0, self._model.width), np.float32) if rows is None else rows
-
-    def _results(
-        self, texts: Texts, batch: int, finish: Callable[[Vectors, Batch], Vectors]
-    ) -> Iterator[tuple[Batch, Vectors]]:
-        """Yield batches with their results.
-
-        A quantised network runs every text alone, one on each core, which is also fastest.
-        """
 
         def run(part: Batch) -> tuple[Batch, Vectors]:
             with wrap_model_errors(self._files):
                 return part, finish(self._model(part), part)
 
-        size = 1 if self._files.is_quantised else batch
-        parts = self._tokeniser.batches(texts, size, TOKENS_IN_BATCH[self.device])
-        if not self._files.is_quantised:
-            yield from map(run, parts)
-            return
+        # A quantised network runs every text alone, one on each core, which is also fastest.
+        alone, done, rows = self._files.is_quantised, 0, None
+        parts = self._tokeniser.batches(texts, 1 if alone else batch, TOKENS_IN_BATCH[self.device])
         with ThreadPoolExecutor(cores()) as pool:
-            while some := list(islice(parts, _IN_THREADS)):
-                yield from pool.map(run, some)
+            while some := list(islice(parts, _IN_THREADS if alone else 1)):
+                for part, results in pool.map(run, some) if alone else map(run, some):
+                    if rows is None:
+                        rows = np.empty((len(texts), *results.shape[1:]), np.float32)
+                    rows[part.at] = results
+                    done += len(part.at)
+                    if progress is not None:
+                        progress(done, len(texts))
+        return np.empty((0, self._model.width), np.float32) if rows is None else rows
 
 
 class Encoder(_Loaded):

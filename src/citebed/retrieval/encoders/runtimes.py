@@ -1,16 +1,22 @@
-"""Running a model: ONNX Runtime for ``.onnx`` files and BERT-like weights, PyTorch for others."""
+"""Running a model on texts: batches of tokens, then ONNX Runtime or PyTorch.
+
+ONNX Runtime runs ``.onnx`` files and BERT-like weights, PyTorch the others. A batch has texts of
+similar length, so that they need little padding.
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from citebed.errors import CitebedError, import_extra
+from citebed.errors import CitebedError, FormatError, import_extra
+from citebed.files.input_files import read_lines, read_text
 from citebed.install_commands import install_command
 from citebed.retrieval.encoders.graph import (
     Graph,
@@ -19,8 +25,7 @@ from citebed.retrieval.encoders.graph import (
     read_safetensors,
     why_not_built,
 )
-from citebed.retrieval.encoders.model_folder import ModelFolder
-from citebed.retrieval.encoders.tokens import Batch
+from citebed.retrieval.encoders.model_folder import ModelFolder, read_json
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -34,13 +39,118 @@ _OUTPUTS = {"encoder": ("last_hidden_state", 3), "cross-encoder": ("logits", 2)}
 _SLOWER = ["SkipLayerNormFusion", "BiasSkipLayerNormFusion"]
 
 
+# --- Tokens ---
+
+Texts = Sequence[str] | Sequence[tuple[str, str]]
+
+_CHUNK = 4096
+"""Texts that are tokenised and sorted by length at a time: enough to find similar lengths, few
+enough that citebed need not hold the tokens of a million texts."""
+TOKENS_IN_BATCH = {"cpu": 1024, "cuda": 8192}
+"""The memory of attention grows with the square of the length, so long texts come in smaller
+batches. A CPU is fastest with a batch that fits into its cache."""
+
+
+class Batch(NamedTuple):
+    """Some texts as numbers, padded at the end; ``at`` holds their places in the input."""
+
+    at: NDArray[np.int64]
+    ids: NDArray[np.int64]
+    mask: NDArray[np.int64]
+    types: NDArray[np.int64]
+
+
+class Tokeniser:
+    """A model's tokeniser, which truncates texts to ``max_tokens``."""
+
+    def __init__(self, folder: ModelFolder, max_tokens: int) -> None:
+        self._is_lower = folder.is_lower_case
+        self._tokenizer = load_tokenizer(folder)
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(max_tokens, strategy="longest_first")
+        self._padding = np.int64(int(folder.config.get("pad_token_id") or 0))
+
+    def batches(self, texts: Texts, size: int, tokens: int) -> Iterator[Batch]:
+        """Yield batches of at most ``size`` texts (or pairs) and ``tokens`` tokens.
+
+        Each text is in exactly one batch. The batches are ordered by length, longest first.
+        """
+        if size < 1:
+            raise CitebedError(f"a batch needs at least one text, not {size}")
+        for start in range(0, len(texts), _CHUNK):
+            part = [self._clean(text) for text in texts[start : start + _CHUNK]]
+            encodings = self._tokenizer.encode_batch_fast(part)
+            order = sorted(range(len(part)), key=lambda i: -len(encodings[i]))
+            at = 0
+            while at < len(order):
+                longest = max(len(encodings[order[at]]), 1)
+                group = order[at : at + max(1, min(size, tokens // longest))]
+                at += len(group)
+                ids = np.full((len(group), len(encodings[group[0]])), self._padding, np.int64)
+                mask, types = np.zeros_like(ids), np.zeros_like(ids)
+                for row, i in enumerate(group):
+                    length = len(encodings[i])
+                    ids[row, :length] = encodings[i].ids
+                    types[row, :length] = encodings[i].type_ids
+                    mask[row, :length] = 1
+                yield Batch(np.array(group) + start, ids, mask, types)
+
+    def _clean(self, text: str | tuple[str, str]) -> Any:
+        if isinstance(text, tuple):
+            return tuple(self._clean(part) for part in text)
+        # A lone surrogate is not a character, and the tokeniser, written in Rust, rejects it.
+        text = text.encode("utf-8", "replace").decode("utf-8")
+        return text.lower() if self._is_lower else text
+
+
+def load_tokenizer(folder: ModelFolder) -> Any:
+    """Load a model's tokeniser from ``tokenizer.json``, or BERT's from ``vocab.txt``."""
+    tokenizers = import_extra("neural", "tokenizers")
+    path = folder.path / "tokenizer.json"
+    if path.is_file():
+        try:
+            return tokenizers.Tokenizer.from_str(read_text(path))
+        except CitebedError:
+            raise
+        except Exception as error:  # the Rust library raises plain Exception
+            raise FormatError(path, None, f"not a tokeniser ({error})") from error
+    path, kind = folder.path / "vocab.txt", folder.config.get("model_type")
+    if kind not in ("bert", "distilbert", None):
+        raise CitebedError(
+            f"the folder '{folder.path}' has no tokenizer.json; citebed reads vocab.txt only for "
+            f"BERT, and the model is '{kind}'"
+        )
+    vocabulary = {line: number - 1 for number, line in read_lines(path) if line}
+    if missing := {"[UNK]", "[CLS]", "[SEP]"} - set(vocabulary):
+        raise FormatError(path, None, f"the vocabulary lacks {', '.join(sorted(missing))}")
+    settings = read_json(folder.path / "tokenizer_config.json") or {}
+    tokenizer = tokenizers.BertWordPieceTokenizer(
+        vocabulary,
+        handle_chinese_chars=settings.get("tokenize_chinese_chars", True) is not False,
+        strip_accents=settings.get("strip_accents"),
+        lowercase=settings.get("do_lower_case", True) is not False,
+    )
+    return tokenizer._tokenizer  # the wrapper has no encode_batch_fast
+
+
+# --- Models ---
+
+
 class OnnxModel:
     """A model in ONNX Runtime, called with a batch of tokens."""
 
     runtime = "onnx"
 
     def __init__(self, folder: ModelFolder, task: str, device: str) -> None:
-        self._graph = None if folder.weights.suffix == ".onnx" else _build(folder, task)
+        self._graph: Graph | None = None
+        if folder.weights.suffix != ".onnx":
+            import_extra("neural", "onnx")  # so that a missing package is reported early
+            weights = read_safetensors(folder.weights)
+            try:
+                self._graph = build_graph(folder.config, weights, task=task)
+            except CitebedError as error:
+                raise CitebedError(f"'{folder.weights}': {error}") from error
+            del weights
         self._session = _start_session(folder, self._graph, device)
         self.device = "cuda" if _GPU in self._session.get_providers() else "cpu"
         self._inputs = {each.name for each in self._session.get_inputs()}
@@ -124,7 +234,9 @@ def load_model(folder: ModelFolder, task: str, runtime: str, device: str) -> Mod
     for value, known in ((runtime, RUNTIMES), (device, DEVICES)):
         if value not in known:
             raise CitebedError(f"'{value}' is not one of {', '.join(known)}")
-    reason = None if folder.weights.suffix == ".onnx" else _why_not_onnx(folder)
+    reason = None if folder.weights.suffix == ".onnx" else why_not_built(folder.config)
+    if folder.weights.suffix == ".bin":
+        reason = f"{folder.weights.name} is a pickle, which only PyTorch reads"
     if runtime == "auto":
         runtime = "onnx" if reason is None else "torch"
         if reason is not None and not _has_torch():
@@ -134,8 +246,11 @@ def load_model(folder: ModelFolder, task: str, runtime: str, device: str) -> Mod
                 "model.onnx"
             )
         is_free = folder.weights.suffix != ".onnx" and device != "cpu"
-        if reason is None and is_free and not has_gpu() and _torch_has_gpu():
-            runtime = "torch"
+        # PyTorch takes seconds to import: only if there is a driver.
+        may_have_gpu = Path("/dev/nvidiactl").exists() and _has_torch()
+        if reason is None and is_free and not has_gpu() and may_have_gpu:
+            has_cuda = import_extra("torch", "torch").cuda.is_available()
+            runtime = "torch" if has_cuda else runtime
     if runtime == "torch":
         return TorchModel(folder, task, device)
     if reason is not None:
@@ -160,31 +275,8 @@ def cores() -> int:
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
-def _why_not_onnx(folder: ModelFolder) -> str | None:
-    if folder.weights.suffix == ".bin":
-        return f"{folder.weights.name} is a pickle, which only PyTorch reads"
-    return why_not_built(folder.config)
-
-
 def _has_torch() -> bool:
     return all(importlib.util.find_spec(name) is not None for name in ("torch", "transformers"))
-
-
-def _torch_has_gpu() -> bool:
-    """Return True if PyTorch finds a GPU; it is imported, which takes seconds, only if there is a
-    driver."""
-    if not Path("/dev/nvidiactl").exists() or not _has_torch():
-        return False
-    return bool(import_extra("torch", "torch").cuda.is_available())
-
-
-def _build(folder: ModelFolder, task: str) -> Graph:
-    import_extra("neural", "onnx")  # so that a missing package is reported early
-    weights = read_safetensors(folder.weights)
-    try:
-        return build_graph(folder.config, weights, task=task)
-    except CitebedError as error:
-        raise CitebedError(f"'{folder.weights}': {error}") from error
 
 
 def _start_session(

@@ -77,7 +77,9 @@ class VectorCache:
         ``progress`` gets the number of encoded texts and of all texts to encode. If the folder is
         read-only, citebed uses its vectors and adds none.
         """
-        keys = [text_key(text) for text in texts]
+        # 16 bytes: two texts share a hash with a probability of 10^-38.
+        encoded = (text.encode("utf-8", "surrogatepass") for text in texts)
+        keys = [hashlib.blake2b(data, digest_size=16).digest() for data in encoded]
         by_key = dict(zip(keys, texts, strict=True))
         places = {key: place for place, key in enumerate(by_key)}
         rows = np.empty((len(by_key), encoder.dimensions), np.float32)
@@ -97,11 +99,6 @@ class VectorCache:
                     database.write(part, vectors)
                 rows[[places[key] for key in part]] = vectors
         return rows if len(rows) == len(keys) else rows[[places[key] for key in keys]]
-
-
-def text_key(text: str) -> bytes:
-    """Return a 16-byte hash of a text; two texts share one with a probability of 10^-38."""
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 @contextlib.contextmanager
