@@ -9,7 +9,7 @@ error of the best. Cross-validation over papers and drafts decides whether to st
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from citebed.collection.progress import SILENT, Progress
 from citebed.collection.storing.store import lock_collection
 from citebed.drafts import find_cited_documents, find_own_documents, resolve_draft
 from citebed.drafts.reader import DraftLike
-from citebed.drafts.records import Cited, Draft, pieces
+from citebed.drafts.records import Cited, pieces
 from citebed.drafts.references import match_author_year
 from citebed.errors import CitebedError
 from citebed.retrieval.execution.runner import Runner, RunOptions
@@ -40,7 +40,7 @@ from citebed.retrieval.ranking.collection_weights import (
     read_weights,
 )
 from citebed.retrieval.ranking.features import SIGNALS
-from citebed.retrieval.ranking.ranker import Level, shipped_ranker
+from citebed.retrieval.ranking.ranker import shipped_ranker
 from citebed.retrieval.ranking.weight_fit import WEIGHTS
 from citebed.retrieval.search.queries import read_queries
 from citebed.runs.reader import read_qrels
@@ -79,23 +79,18 @@ def of_drafts(collection: Collection, drafts: Iterable[DraftLike]) -> list[Quest
     given = [resolve_draft(each)[0] for each in drafts]
     if not given:
         return []
-    documents = collection.scan_documents().select(_COLUMNS).collect()
-    return [
-        question
-        for number, draft in enumerate(given, 1)
-        for question in _of_draft(draft, f"draft {number}", documents)
-    ]
-
-
-def _of_draft(draft: Draft, asker: str, documents: pl.DataFrame) -> Iterator[Question]:
-    sentences = [each for each in pieces(draft, "sentence") if each.cites and not each.silent]
-    own = tuple(sorted(find_own_documents(draft.title, None, documents)))
-    names = dict.fromkeys(name for each in sentences for name in each.cites)
-    meant = {name: _meant(name, draft.cited, documents) for name in names}
-    for each in sentences:
-        found = frozenset[str]().union(*(meant[name] for name in each.cites)).difference(own)
-        if found:
-            yield Question(each.text, dict.fromkeys(sorted(found), 1), asker, own)
+    documents, questions = collection.scan_documents().select(_COLUMNS).collect(), []
+    for number, draft in enumerate(given, 1):
+        sentences = [each for each in pieces(draft, "sentence") if each.cites and not each.silent]
+        own = tuple(sorted(find_own_documents(draft.title, None, documents)))
+        names = dict.fromkeys(name for each in sentences for name in each.cites)
+        meant = {name: _meant(name, draft.cited, documents) for name in names}
+        for each in sentences:
+            found = frozenset[str]().union(*(meant[name] for name in each.cites)).difference(own)
+            if found:
+                relevant = dict.fromkeys(sorted(found), 1)
+                questions.append(Question(each.text, relevant, f"draft {number}", own))
+    return questions
 
 
 def _meant(name: str, cited: Cited, documents: pl.DataFrame) -> set[str]:
@@ -132,9 +127,12 @@ def of_queries(
         raise CitebedError(f"'{queries}' is not a query set of the collection: name its judgements")
     table = read_queries(collection, queries)
     judged = [read_qrels(each) for each in qrels] or [collection.qrels(queries)]
+    there = collection.scan_documents().select("doc_id").collect()
     relevant: dict[str, dict[str, int]] = {}
     for each in judged:
-        for query_id, doc_id, grade in _relevant(each.table, collection):
+        found = each.table.filter(pl.col("relevance") > 0)
+        found = found.join(there, on="doc_id", maintain_order="left")
+        for query_id, doc_id, grade in found.select("query_id", "doc_id", "relevance").iter_rows():
             known = relevant.setdefault(query_id, {})
             known[doc_id] = max(grade, known.get(doc_id, 0))
     return [
@@ -145,28 +143,6 @@ def of_queries(
         for row in table.iter_rows(named=True)
         if row["query_id"] in relevant
     ]  # fmt: skip
-
-
-def _relevant(qrels: pl.DataFrame, collection: Collection) -> Iterator[tuple[str, str, int]]:
-    """Return the judgements of relevant documents that the collection contains."""
-    there = collection.scan_documents().select("doc_id").collect()
-    found = qrels.filter(pl.col("relevance") > 0).join(there, on="doc_id", maintain_order="left")
-    return found.select("query_id", "doc_id", "relevance").iter_rows()
-
-
-def own_sets(collection: Collection) -> list[str]:
-    """Return the names of the collection's query sets that have judgements."""
-    return [name for name in collection.query_sets if collection.qrels(name).table.height]
-
-
-def as_one_asker(questions: Sequence[Question], parts: int) -> list[Question]:
-    """Split the questions of one asker into ``parts`` runs of neighbours, each with its own
-    asker.
-    """
-    return [
-        replace(each, asker=f"{each.asker}, part {place * parts // len(questions)}")
-        for place, each in enumerate(questions)
-    ]
 
 
 Reals = NDArray[np.float64]
@@ -222,7 +198,8 @@ def tune(
     if len(questions) < MIN_DOCUMENTS:
         return found
     known = read_weights(index) or CollectionWeights(0, len(index.ids), 1.0, "")
-    language = _language(questions)
+    codes = (language_of(None, None, each.text[:ENOUGH]) for each in questions)
+    language = next((code for code, _ in Counter(filter(None, codes)).most_common(1)), None)
     fames = (known.fame,) if index.citing is None else FAMES
     prior = _nearest(WEIGHTS, known.share(language)), _nearest(fames, known.fame)
     gains, of_words = _gains(opened, index, fames, questions, progress)
@@ -257,7 +234,9 @@ def _questions(
     """Return the questions, and the names of the collection's own query sets among their
     sources.
     """
-    sets = queries if queries or drafts else own_sets(collection)
+    sets = queries
+    if not queries and not drafts:
+        sets = [name for name in collection.query_sets if collection.qrels(name).table.height]
     if qrels and not queries:
         raise CitebedError("--qrels needs --queries: name the query set or a query file.")
     if not sets and not drafts:
@@ -267,12 +246,6 @@ def _questions(
     questions = of_drafts(collection, drafts)
     questions += [each for name in sets for each in of_queries(collection, name, qrels)]
     return questions, tuple(name for name in sets if name in collection.query_sets)
-
-
-def _language(questions: Sequence[Question]) -> str | None:
-    """Return the most frequent language of the questions; ``None`` if no language is recognised."""
-    told = (language_of(None, None, each.text[:ENOUGH]) for each in questions)
-    return next((code for code, _ in Counter(filter(None, told)).most_common(1)), None)
 
 
 # --- Choosing -----------------------------------------------------------------------------------
@@ -303,9 +276,9 @@ def _parts(questions: Sequence[Question]) -> list[NDArray[np.bool_]]:
     The questions of one asker stay in one part. If there is only one asker, neighbouring questions
     stay together.
     """
-    if len({each.asker for each in questions}) == 1:
-        questions = as_one_asker(questions, _PARTS)
     askers = [each.asker for each in questions]
+    if len(set(askers)) == 1:
+        askers = [f"{askers[0]}, part {at * _PARTS // len(askers)}" for at in range(len(askers))]
     names = sorted(set(askers))
     order = np.random.default_rng(_SEED).permutation(len(names))
     part_of = {names[name]: place % _PARTS for place, name in enumerate(order.tolist())}
@@ -336,7 +309,9 @@ def _gains(
     ]
     level = shipped_ranker().level("encoder" in runner.ranker.models)
     pairs = [(share, fame) for share in WEIGHTS for fame in fames]
-    weights = np.stack([_only_words(), *(_weights(level, *pair) for pair in pairs)])
+    only_words = np.array([float(name == "bm25") for name in SIGNALS])
+    tried = (CollectionWeights(1, 1, share, "", fame=fame) for share, fame in pairs)
+    weights = np.stack([only_words, *(apply_weights(level, each).weights for each in tried)])
     gains = np.zeros((len(weights), len(questions)))
     progress.step("asking", len(questions))
     for place, features in enumerate(runner.compute_signals(queries, NDCG_DEPTH)):
@@ -345,11 +320,3 @@ def _gains(
         gains[:, place] = ndcg(features, weights, relevant)
         progress.add(1)
     return gains[1:].reshape(len(WEIGHTS), len(fames), -1), gains[0]
-
-
-def _weights(level: Level, share: float, fame: float) -> Reals:
-    return apply_weights(level, CollectionWeights(1, 1, share, "", fame=fame)).weights
-
-
-def _only_words() -> Reals:
-    return np.array([float(name == "bm25") for name in SIGNALS])

@@ -71,8 +71,11 @@ def porter(word: str) -> str:
 def _stem(word: str) -> str:
     if len(word) <= 2:
         return word
-    if word[-1] == "s":
-        word = _without_plural(word)
+    if word[-1] == "s":  # step 1a
+        if word.endswith(("sses", "ies")):
+            word = word[:-2]
+        elif word[-2] != "s":
+            word = word[:-1]
     if word[-1] in "dg":
         word = _without_ending(word)
     if word[-1] == "y" and _has_vowel(word[:-1]):
@@ -83,14 +86,11 @@ def _stem(word: str) -> str:
         word = _replaced(word, endings, _STEP_3)
     if (endings := _STEP_4_ENDINGS.get(word[-2:])) is not None:
         word = _without_suffix(word, endings)
-    return _tidied(word) if word[-1] in "el" else word
-
-
-def _without_plural(word: str) -> str:
-    """Step 1a, for a word that ends in ``s``."""
-    if word.endswith(("sses", "ies")):
-        return word[:-2]
-    return word if word[-2] == "s" else word[:-1]
+    if word[-1] == "e":  # step 5: also removes one l of two
+        stem = word[:-1]
+        if _m_over_1(stem) or (_m_over_0(stem) and not _is_short(stem)):
+            word = stem
+    return word[:-1] if word.endswith("ll") and _m_over_1(word) else word
 
 
 def _without_ending(word: str) -> str:
@@ -136,12 +136,3 @@ def _without_suffix(word: str, suffixes: list[str]) -> str:
             stem = word[: -3 if suffix.endswith("ion") else -len(suffix)]
             return stem if _m_over_1(stem) else word
     return word
-
-
-def _tidied(word: str) -> str:
-    """Step 5: remove a last ``e``, and one ``l`` of two, from words that are long enough."""
-    if word[-1] == "e":
-        stem = word[:-1]
-        if _m_over_1(stem) or (_m_over_0(stem) and not _is_short(stem)):
-            word = stem
-    return word[:-1] if word.endswith("ll") and _m_over_1(word) else word

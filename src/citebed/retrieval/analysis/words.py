@@ -93,19 +93,12 @@ def _ascii_words(text: str) -> list[str]:
     found = spaced.split()
     if "_" in text:
         found = [word for word in found if word.strip("_")]
-    return _cut(found) if _may_be_too_long(spaced) else found
-
-
-def _cut(found: list[str]) -> list[str]:
-    """Return the words, after cutting words that are too long."""
+    # If every stretch of the text has a blank, no word is too long.
+    ends = len(spaced) - _STRETCH + 1
+    if all(" " in spaced[at : at + _STRETCH] for at in range(0, ends, _STRETCH)):
+        return found
     cut = [_longest_words(word) if len(word) > MAX_UNITS else [word] for word in found]
     return [word for pieces in cut for word in pieces]
-
-
-def _may_be_too_long(spaced: str) -> bool:
-    """Return True if some stretch of the text has no blank, as in a word that is too long."""
-    ends = len(spaced) - _STRETCH + 1
-    return any(" " not in spaced[at : at + _STRETCH] for at in range(0, ends, _STRETCH))
 
 
 def _other_words(text: str) -> list[str]:

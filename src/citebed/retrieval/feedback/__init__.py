@@ -7,7 +7,7 @@ its feedback.
 from __future__ import annotations
 
 from citebed.errors import UnknownName
-from citebed.grammar import Call, Spec, SpecError, parse
+from citebed.grammar import Spec, SpecError, parse
 from citebed.retrieval.feedback.base import Feedback, FeedbackDocuments, TermWeights
 from citebed.retrieval.feedback.methods import Mixture, Natural, Rm3, Robertson, Rocchio
 from citebed.retrieval.models import Model, model_from
@@ -31,14 +31,10 @@ def retrieval_of(text: str | Spec) -> tuple[Model, Feedback | None]:
         return model, None
     if len(spec.parts) > 2:
         raise SpecError(f"'{spec}': expected one model and at most one feedback after it.")
-    feedback = feedback_from(spec.parts[1])
-    feedback.check(model)
-    return model, feedback
-
-
-def feedback_from(call: Call) -> Feedback:
-    """Return the feedback of a parsed call; ``RM3`` means ``rm3``."""
+    call = spec.parts[1]
     found = FEEDBACK.get(call.name.lower())
     if found is None:
         raise UnknownName("feedback", call.name, FEEDBACK)
-    return found.from_call(call)
+    feedback = found.from_call(call)
+    feedback.check(model)
+    return model, feedback

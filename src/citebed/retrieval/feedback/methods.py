@@ -127,24 +127,17 @@ class Rm3(Feedback):
         self, model: Model, documents: FeedbackDocuments, stats: Corpus
     ) -> TermWeights:
         """Return R(t): the best terms, with probabilities that sum to 1."""
-        priors = _priors(model, documents, judged=self.judged)[documents.owners]
+        priors = np.full(len(documents), 1 / len(documents))  # P(d): the weight of each document
+        if not self.judged and model.log_scores:
+            priors = distribution(np.exp(documents.scores - documents.scores.max()))
+        elif not self.judged and (documents.scores > 0).any():
+            priors = distribution(np.maximum(documents.scores, 0.0))
         shares = quotient(documents.tf, documents.lengths[documents.owners])
         vocabulary = documents.vocabulary
-        weights = documents.totals(shares * priors)
+        weights = documents.totals(shares * priors[documents.owners])
         rare = vocabulary.df <= self.max_df * stats.documents
         kept = best(vocabulary.reweighted(weights, final=False).chosen(rare), self.terms)
         return kept.reweighted(distribution(kept.weights), final=False)
-
-
-def _priors(model: Model, documents: FeedbackDocuments, *, judged: bool) -> Floats:
-    """Return P(d): the weight of each document."""
-    alike = np.full(len(documents), 1 / len(documents))
-    if judged:
-        return alike
-    if model.log_scores:
-        return distribution(np.exp(documents.scores - documents.scores.max()))
-    positive = np.maximum(documents.scores, 0.0)
-    return distribution(positive) if positive.sum() > 0 else alike
 
 
 @dataclass(frozen=True)
@@ -253,7 +246,9 @@ class Robertson(Feedback):
         chosen = best(vocabulary.reweighted(offers, final=False), self.terms)
         extra = chosen.reweighted(np.full(len(chosen.ids), self.qtf), final=False)
         whole = added(query, extra)
-        counted = _looked_up(whole, vocabulary, r)
+        # r of each term; 0 for terms that the vocabulary does not contain
+        place = np.searchsorted(vocabulary.ids, whole.ids).clip(max=len(vocabulary.ids) - 1)
+        counted = np.where(vocabulary.ids[place] == whole.ids, r[place], 0.0)
         weights = relevance_weights(counted, size, whole.df, stats.documents)
         return whole.reweighted(weights * model.saturated(whole.weights), final=True)
 
@@ -266,12 +261,6 @@ def relevance_weights(r: Numbers, size: int, df: Numbers, documents: int) -> Flo
     below = np.log(size - r + 0.5) + np.log(np.maximum(df - r, 0) + 0.5)
     weights: Floats = above - below
     return weights
-
-
-def _looked_up(terms: TermWeights, vocabulary: TermWeights, values: Floats) -> Floats:
-    """Return the values of the terms in a vocabulary, 0 for terms that it does not contain."""
-    place = np.minimum(np.searchsorted(vocabulary.ids, terms.ids), len(vocabulary.ids) - 1)
-    return np.where(vocabulary.ids[place] == terms.ids, values[place], 0.0)
 
 
 NATURAL: dict[type[Model], type[Feedback]] = {

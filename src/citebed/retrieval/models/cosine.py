@@ -76,18 +76,13 @@ class Cosine(Model):
 
     def component(self, tf: Numbers, df: NumberOrArray, stats: Corpus) -> Floats:
         """T(tf)·idf."""
-        return self._tf_part(floats(tf)) * self._idf_part(floats(df), stats.documents)
-
-    def _tf_part(self, tf: Floats) -> Floats:
+        tf, df, documents = floats(tf), floats(df), max(stats.documents, 1)
         if self.tf == "log":
-            return np.log1p(tf)
-        if self.k1 is not None:
-            return self.k1 * tf / (tf + self.k1)
-        return tf
-
-    def _idf_part(self, df: Floats, documents: int) -> Floats:
+            tf = np.log1p(tf)
+        elif self.k1 is not None:
+            tf = self.k1 * tf / (tf + self.k1)
         if self.idf == "lemur":
-            return np.log((max(documents, 1) + 1) / (np.minimum(df, documents) + 0.5))
+            return tf * np.log((documents + 1) / (np.minimum(df, stats.documents) + 0.5))
         if self.idf == "plain":
-            return np.log(max(documents, 1) / np.clip(df, 1, max(documents, 1)))
-        return np.ones(df.shape)
+            return tf * np.log(documents / np.clip(df, 1, documents))
+        return tf * np.ones(df.shape)
