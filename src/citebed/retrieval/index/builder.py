@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -33,7 +34,6 @@ from citebed.retrieval.index.document_vectors import (
     VectorReport,
     check_vectors,
     encode_index,
-    find_unchanged,
 )
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import FOLDER, Description
@@ -117,7 +117,11 @@ def write_index(
     folder = collection.folder / FOLDER
     with lock_collection(collection.folder):
         layout.sweep(check_not_link(folder))
-        old = _open_usable(folder)
+        old = None  # unless it exists, is intact, and hashed documents in the same way
+        with contextlib.suppress(CollectionError):
+            found = Index(folder)
+            found.verify()
+            old = found if found.description.hashing == _HASHING else None
         if old is not None or options.analyser != AUTO:
             options = replace(options, analyser=choose_analyser(collection, options.analyser))
         if old is not None and _is_up_to_date(old, options):
@@ -158,16 +162,6 @@ def load_kernels() -> None:
         kernels.compile_search()
     if is_to_compile(vector_kernels.scores):
         vector_kernels.compile_all()
-
-
-def _open_usable(folder: Path) -> Index | None:
-    """Return the old index if it exists, is intact, and hashed documents in the same way."""
-    try:
-        old = Index(folder)
-        old.verify()
-    except CollectionError:
-        return None
-    return old if old.description.hashing == _HASHING else None
 
 
 def _static_fingerprint(index: Index | None) -> str:
@@ -274,7 +268,8 @@ class _Builder:
         with ThreadPoolExecutor(2) as beside:
             is_large = is_large_build(self.collection, self.options)
             compiling = beside.submit(load_kernels) if is_large else None
-            states = beside.submit(self._source_states)
+            folder, files = self.collection.folder, self.options.citing
+            states = beside.submit(layout.source_states, folder, files)
             analyser = beside.submit(choose_analyser, self.collection, self.options.analyser)
             documents = self._load_documents()
             rows = documents["row"].to_numpy()
@@ -283,7 +278,13 @@ class _Builder:
             vocabulary = Vocabulary(analyser_of(self.options.analyser))
             pile = PostingPile(work)
             tables = self._plan(documents, work)
-            sentences = beside.submit(self._citing_arrays)
+            citing, sentences = self.citing, None
+            if citing is not None:
+                static = _static_model(self.options, self.old)
+                sentences = beside.submit(
+                    make_citing_arrays, citing.document, citing.paper, citing.years, citing.texts,
+                    static,
+                )  # fmt: skip
             if compiling is None and sum(table.rows for table in tables) >= COMPILED_ROWS:
                 compiling = beside.submit(load_kernels)
             self._count(tables, vocabulary, pile, compiling is not None)
@@ -301,13 +302,14 @@ class _Builder:
                 self.options.workers or os.cpu_count() or 1,
                 self.progress,
             ).build()
-            arrays = assembled.result() | sentences.result() | vectors.arrays | records.result()
+            arrays = assembled.result() | vectors.arrays | records.result()
+            arrays |= {} if sentences is None else sentences.result()
             description = Description(
                 analyser=self.options.analyser,
                 documents=documents.height,
                 terms=len(arrays["terms.offsets"]) - 1,
                 postings=len(arrays["docs"]),
-                citing_papers=0 if self.citing is None else len(self.citing.papers),
+                citing_papers=0 if citing is None else len(citing.papers),
                 citing_sources=tuple(os.path.realpath(path) for path in self.options.citing),
                 sources=states.result(),
                 hashing=_HASHING,
@@ -317,11 +319,6 @@ class _Builder:
                 fit={} if self.old is None else self.old.description.fit,
             )
         return description, arrays, vectors
-
-    def _source_states(self) -> dict[str, dict[str, Any]]:
-        paths = layout.source_files(self.collection.folder)
-        paths |= {os.path.realpath(path): path for path in self.options.citing}
-        return {name: layout.source_state(path) for name, path in paths.items()}
 
     def _load_documents(self) -> pl.DataFrame:
         """Return ``doc_id``, ``row`` in the table and ``hash`` of the text, in index order."""
@@ -356,8 +353,10 @@ class _Builder:
         names = [*(name for name, _ in _TEXT), *(["fulltext"] if sections.height else [])]
         self.lengths = {name: np.zeros(documents.height, np.uint32) for name in names}
         if old is not None:
-            self.unchanged = find_unchanged(old, numbered)
-            _, then, now = self.unchanged
+            known = {"doc_id": old.ids.series(), "hash": old.hashes, "old": np.arange(len(old.ids))}
+            rows = numbered.join(pl.DataFrame(known), on=["doc_id", "hash"], how="inner")
+            then, now = rows["old"].to_numpy(), rows["number"].to_numpy()
+            self.unchanged = Unchanged(old, then, now)
             # If most of a large collection changed, sorting all postings takes less memory.
             changed = documents.height - len(now)
             few = changed < max(COMPILED_ROWS, documents.height // 2)
@@ -492,9 +491,3 @@ class _Builder:
         arrays["ids"], arrays["ids.offsets"] = Strings.arrays(documents["doc_id"])
         arrays["hashes"] = documents["hash"].to_numpy()
         return arrays
-
-    def _citing_arrays(self) -> _Arrays:
-        if self.citing is None:
-            return {}
-        citing, model = self.citing, _static_model(self.options, self.old)
-        return make_citing_arrays(citing.document, citing.paper, citing.years, citing.texts, model)

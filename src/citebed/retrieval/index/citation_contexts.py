@@ -139,11 +139,3 @@ class CitingSentences:
         ends = np.array((document, document + 1), self.docs.dtype)
         first, last = np.searchsorted(self.docs, ends)
         return range(int(first), int(last))
-
-    def known_to(self, paper: int, year: int | None) -> NDArray[np.bool_]:
-        """Return a mask of the sentences by other papers of earlier years, which a paper of a year
-        may use. Pass -1 for a paper that has no citing sentences."""
-        known: NDArray[np.bool_] = self.papers != paper
-        if year is not None:
-            known &= self.years < year
-        return known

@@ -58,13 +58,6 @@ class Unchanged(NamedTuple):
     now: Numbers
 
 
-def find_unchanged(old: Index, documents: pl.DataFrame) -> Unchanged:
-    """Return the documents (``doc_id``, ``hash``, ``number``) that are in the old index too."""
-    columns = {"doc_id": old.ids.series(), "hash": old.hashes, "old": np.arange(len(old.ids))}
-    same = documents.join(pl.DataFrame(columns), on=["doc_id", "hash"], how="inner")
-    return Unchanged(old, same["old"].to_numpy(), same["number"].to_numpy())
-
-
 class PartialVectors:
     """Arrays for the vectors of all documents, and a mask of the ``known`` ones."""
 
@@ -296,7 +289,13 @@ def _encode(
     counted = BatchProgress(progress)
     names = collection.scan_documents().select("doc_id").with_row_index("row")
     rows = names.sort("doc_id").collect()["row"].to_numpy().astype(np.int64)
-    wanted = wanted[np.argsort(_usefulness_ranks(index)[wanted])]
+    # The most cited first, then documents with an abstract, of these the latest first.
+    cited = np.zeros(len(index.ids), np.int64)
+    if index.citing is not None:
+        cited += np.bincount(index.citing.docs, minlength=len(cited))
+    years = index.records.years.astype(np.int64)
+    order = np.lexsort((-years, index.lengths["abstract"] == 0, -cited))
+    wanted = order[np.isin(order, wanted)]
     written = time.monotonic()
     try:
         for start in range(0, len(wanted), _ENCODER_BATCH):
@@ -313,17 +312,3 @@ def _encode(
             write()
         raise
     write()
-
-
-def _usefulness_ranks(index: Index) -> Numbers:
-    """Return each document's rank in the order of use: most cited first, then documents with an
-    abstract, of these the latest first."""
-    count = len(index.ids)
-    cited = np.zeros(count, np.int64)
-    if index.citing is not None:
-        cited += np.bincount(index.citing.docs, minlength=count)
-    years = index.records.years.astype(np.int64)
-    order = np.lexsort((-years, index.lengths["abstract"] == 0, -cited))
-    ranks = np.empty(count, np.int64)
-    ranks[order] = np.arange(count)
-    return ranks

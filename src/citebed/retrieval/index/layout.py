@@ -294,10 +294,15 @@ def source_files(folder: Path) -> dict[str, Path]:
     return {str(path.relative_to(folder).with_suffix("")): path for path in paths}
 
 
-def source_state(path: Path) -> dict[str, Any]:
-    """Return size, time and hash of a source file."""
-    found = path.stat()
-    return {"bytes": found.st_size, "time": found.st_mtime_ns, "sha256": hash_file(path)}
+def source_states(folder: Path, citing: Iterable[Path]) -> dict[str, dict[str, Any]]:
+    """Return size, time and hash of the indexed files of a collection and of contexts files."""
+    states = {}
+    paths = source_files(folder) | {os.path.realpath(path): path for path in citing}
+    for name, path in paths.items():
+        found = path.stat()
+        size, time = found.st_size, found.st_mtime_ns
+        states[name] = {"bytes": size, "time": time, "sha256": hash_file(path)}
+    return states
 
 
 def is_current(folder: Path, description: Description) -> bool:

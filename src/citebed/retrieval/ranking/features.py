@@ -247,10 +247,13 @@ class Signals:
         return visible, CitingScores(docs.astype(np.int64), np.log1p(sums))
 
     def visible_citing(self, query: Query) -> Mask:
-        """Return which citing sentences a query may use."""
+        """Return which citing sentences a query may use: those by other papers of earlier years."""
         assert self.citing is not None
         paper = self.index.papers.find(query.paper) if query.paper else -1
-        return self.citing.known_to(paper, query.year)
+        known: Mask = self.citing.papers != paper
+        if query.year is not None:
+            known &= self.citing.years < query.year
+        return known
 
     def compute(
         self,
