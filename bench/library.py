@@ -69,7 +69,7 @@ def main() -> None:
     timed("map around a text, 60 nodes", library.map, [TEXT] * 5)
     vectors = library.similarity.vectors
     assert vectors is not None
-    rows = vectors.decode(library.catalogue.find_numbers([*names, *cited]))
+    rows = vectors.decode(library.index.ids.find_all([*names, *cited]))
     timed(f"layout alone, {len(rows)} nodes", lay_out, [1 - (rows @ rows.T).clip(0, 1)] * 10)
 
 

@@ -15,8 +15,7 @@ from acm_cr import QUERY_SETS, imported, rankings, relevances, scores
 from citebed.collection import Collection
 from citebed.retrieval.index.builder import write_index
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.rerank import load_encoder
-from citebed.retrieval.rerank.second_stage import document_texts
+from citebed.retrieval.rerank import document_texts, load_encoder
 
 
 def main() -> None:

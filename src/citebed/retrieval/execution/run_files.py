@@ -115,8 +115,12 @@ def search_to_file(
 ) -> SearchReport:
     """Search with every query of a set, and write a run atomically.
 
-    ``target`` is what to search (default: the collection's one index).
+    ``target`` is what to search (default: the collection's one index). The run's record has the
+    command, the model, versions, and hashes of the inputs.
     """
+    import platform
+    from importlib import metadata
+
     pipeline = parse_pipeline(request.model)
     collection = open_collection(folder)
     searched = target or SingleIndex(collection, open_index(folder, verified=True))
@@ -132,8 +136,28 @@ def search_to_file(
     if request.queries in collection.query_sets:
         source = collection.folder / "queries" / f"{request.queries}.jsonl"
     queries = {"set": request.queries, "number": table.height, "sha256": hash_file(source)}
-    facts = run_facts(searched, pipeline, request.options, run, queries, request.command)
-    written = write_run(path, run, str(pipeline), {**facts, "run": path.name})
+    versions = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            versions[package.lower()] = metadata.version(package)
+    facts = {
+        "made_by": f"citebed {__version__}",
+        "command": list(request.command),
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "model": str(pipeline),
+        "fields": str(request.options.fields.of(searched.fields)),
+        "depth": request.options.depth,
+        "queries_as_is": request.options.as_is,
+        "seed": None,
+        "analyser": searched.analyser,
+        "queries": queries,
+        "index": searched.facts,
+        **run.facts,
+        "notes": list(run.notes),
+        "versions": versions,
+        "run": path.name,
+    }
+    written = write_run(path, run, str(pipeline), facts)
     name = printable(folder)
     old = f"{name} has changed since it was indexed. Run: citebed index {name}"
     return SearchReport(
@@ -151,37 +175,3 @@ def run_file(folder: Path, model: str, queries: str) -> Path:
     if path.is_symlink():
         raise CitebedError(f"'{printable(path)}' is a link. Name the run file with -o.")
     return path
-
-
-def run_facts(
-    target: SearchTarget,
-    pipeline: Pipeline,
-    options: RunOptions,
-    run: Run,
-    queries: dict[str, Any],
-    command: Sequence[str],
-) -> dict[str, Any]:
-    """Return how a run was made: command, model, versions, hashes of the inputs."""
-    import platform
-    from importlib import metadata
-
-    versions = {"python": platform.python_version()}
-    for name in _PACKAGES:
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            versions[name.lower()] = metadata.version(name)
-    return {
-        "made_by": f"citebed {__version__}",
-        "command": list(command),
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        "model": str(pipeline),
-        "fields": str(options.fields.of(target.fields)),
-        "depth": options.depth,
-        "queries_as_is": options.as_is,
-        "seed": None,
-        "analyser": target.analyser,
-        "queries": queries,
-        "index": target.facts,
-        **run.facts,
-        "notes": list(run.notes),
-        "versions": versions,
-    }

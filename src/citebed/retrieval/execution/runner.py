@@ -20,10 +20,17 @@ from citebed.collection import Collection, open_collection
 from citebed.collection.filters import Filter
 from citebed.collection.progress import SILENT, Progress
 from citebed.retrieval.analysis import is_telling
-from citebed.retrieval.execution.masks import DocumentMasks, combine_masks
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.pipeline import Pipeline, Ranking, Stage, parse_pipeline
-from citebed.retrieval.query import Candidates, Docs, Mask, Query, Reals
+from citebed.retrieval.query import (
+    Candidates,
+    Docs,
+    DocumentMasks,
+    Mask,
+    Query,
+    Reals,
+    combine_masks,
+)
 from citebed.retrieval.search.feedback import NOT_JUDGED, Judged, moved_terms
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
 from citebed.retrieval.search.queries import query_text, read_queries
@@ -94,8 +101,7 @@ class Runner:
         raw, text = text, text if self.options.as_is else query_text(text)
         view = self.searcher.without(paper)
         terms = self.searcher.query(text, view, keep=bool if self.options.as_is else is_telling)
-        numbers = (self.index.ids.find(name) for name in exclude)
-        excluded = np.array([number for number in numbers if number >= 0], np.int64)
+        excluded = self.index.ids.find_all(exclude)
         year = self._years_of_papers.get(paper) if paper and before is None else None
         return Query(
             text, terms, query_id, raw, sentences, excluded,
@@ -289,7 +295,7 @@ class Runner:
         return found
 
     def _rerank(self, queries: Sequence[Query], found: Sequence[Hits], stage: Stage) -> list[Hits]:
-        from citebed.retrieval.rerank.second_stage import second_stage
+        from citebed.retrieval.rerank import second_stage
 
         model, top = self.encoder, stage.top
         first = self.table(queries, [Hits(hits.docs[:top], hits.scores[:top]) for hits in found])

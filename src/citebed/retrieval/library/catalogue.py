@@ -20,6 +20,7 @@ from citebed.collection import Collection
 from citebed.collection.filters import Filter, resolve_names
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.query import Docs, Mask
+from citebed.retrieval.recommend.documents import HashIndex
 from citebed.text.identifiers import arxiv_of, doi_in
 from citebed.text.words import MARKS, unaccented
 
@@ -126,38 +127,26 @@ class Catalogue:
                 found[name] = values.mask(values.find_codes(wanted))
         if among.doc_ids is not None:
             found["doc_id"] = np.zeros(len(self), bool)
-            found["doc_id"][self.find_numbers(sorted(among.doc_ids))] = True
+            found["doc_id"][self.index.ids.find_all(sorted(among.doc_ids))] = True
         return found
-
-    def find_numbers(self, doc_ids: Iterable[str]) -> Docs:
-        """Return the numbers of documents by id, without unknown ids."""
-        numbers = (self.index.ids.find(name) for name in doc_ids)
-        return np.array([number for number in numbers if number >= 0], np.int64)
 
     def find_by_name(self, text: str) -> Docs:
         """Return the documents with this id, DOI or its URL, arXiv id, or citation key."""
         if not (name := text.strip()) or (len(name.split()) > 1 and "10." not in name):
             return np.zeros(0, np.int64)
         wanted = {name.lower(), (doi_in(name) or "").lower(), (arxiv_of(name) or "").lower()}
-        hashes, docs = self._names
-        own = pl.Series(sorted(wanted - {""}), dtype=pl.String).hash().to_numpy()
-        starts, ends = (np.searchsorted(hashes, own, side) for side in ("left", "right"))
-        found = [docs[start:end] for start, end in zip(starts, ends, strict=True)]
-        return np.unique(np.concatenate(found)).astype(np.int64)
+        return np.unique(self._names.find(wanted))
 
     @cached_property
-    def _names(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
-        """The hashes of all names of single documents, sorted, and the document of each."""
+    def _names(self) -> HashIndex:
+        """All names of single documents."""
         names = self._collection.scan_documents().select("doc_id", *_OTHER_NAMES).collect()
         names = self.table.select("doc_id").join(
             names, on="doc_id", how="left", maintain_order="left"
         )
-        number = pl.int_range(pl.len()).alias("doc")
-        parts = [_explode(names.select(number, name=each), "name") for each in names.columns]
-        rows = pl.concat(parts).filter(pl.col("name") != "")
-        rows = rows.select("doc", hash=pl.col("name").str.to_lowercase().hash()).unique()
-        rows = rows.sort("hash", "doc")
-        return rows["hash"].to_numpy(), rows["doc"].to_numpy().astype(np.uint32)
+        row = pl.int_range(pl.len()).alias("row")
+        parts = [_explode(names.select(row, name=each), "name") for each in names.columns]
+        return HashIndex(pl.concat(parts).with_columns(pl.col("name").str.to_lowercase()))
 
     @cached_property
     def _name_words(self) -> tuple[list[str], Docs, NDArray[np.uint32], Mask]:
@@ -200,10 +189,10 @@ class Catalogue:
         return np.asarray(self._titles.str.contains(wanted, literal=True), bool)
 
     @cached_property
-    def by_title(self) -> Docs:
-        """The documents sorted by title."""
+    def title_places(self) -> Docs:
+        """The place of each document if they are sorted by title."""
         rows = pl.DataFrame({"title": self._titles, "doc": np.arange(len(self))})
-        return rows.sort("title", "doc")["doc"].to_numpy()
+        return np.argsort(rows.sort("title", "doc")["doc"].to_numpy())
 
     def rows(self, docs: Docs | Sequence[int]) -> list[dict[str, Any]]:
         """Return the rows of some documents."""

@@ -215,16 +215,10 @@ class Finder:
             case "oldest":
                 keys = [np.where(years == UNKNOWN, np.iinfo(np.int32).max, years)]
             case "title":
-                keys = [self._title_places[docs]]
+                keys = [self.catalogue.title_places[docs]]
             case "cited":
                 keys = [-self.citations.counts[docs], -years]
         return docs[np.lexsort((-docs, -scores[docs], *reversed(keys)))]
-
-    @cached_property
-    def _title_places(self) -> Docs:
-        places = np.empty(len(self.catalogue), np.int64)
-        places[self.catalogue.by_title] = np.arange(len(places))
-        return places
 
     # --- Facets ---
 

@@ -21,7 +21,7 @@ from citebed.records import Document
 from citebed.retrieval.library.catalogue import Catalogue
 from citebed.retrieval.library.citations import Citations
 from citebed.retrieval.library.finder import Finder, FindResult
-from citebed.retrieval.library.map import Map, MapBuilder, MapContents
+from citebed.retrieval.library.map import Map, MapContents, build_map
 from citebed.retrieval.library.similarity import SimilarityIndex
 from citebed.retrieval.recommend.display import format_authors
 from citebed.retrieval.recommend.evidence import CitingPapers
@@ -199,8 +199,8 @@ class Library:
         dimensions: cited, recommended, co-cited and similar ones, in groups; and the groups from
         which a draft cites nothing. The draft will also cite ``cited``; ``exclude`` is left out.
         """
-        builder = MapBuilder(self.catalogue, self.citations, self.similarity)
-        excluded = frozenset(self.catalogue.find_numbers(exclude).tolist())
+        parts = self.catalogue, self.citations, self.similarity
+        excluded = frozenset(self.index.ids.find_all(exclude).tolist())
         names: list[int] | None = None
         if isinstance(around, str):
             if len(around.split()) == 1:
@@ -208,27 +208,25 @@ class Library:
         elif not isinstance(around, Draft | Path):
             names = [self.number_of(name) for name in around]
         if names is not None:
-            contents = self._around_documents(names)
+            centre = tuple(dict.fromkeys(names))
+            cites = [doc for number in centre for doc, _ in self.citations.cited_by(number)]
+            citers = (
+                citer
+                for number in centre
+                for citer in self.citations.of(number)["citer"].unique(maintain_order=True)
+            )
+            citing = tuple(self.index.ids.find_all(citers).tolist())
             excluded = excluded.difference(names)
-            return builder.build(contents._replace(excluded=excluded), k, of_draft=False)
+            contents = MapContents(centre, tuple(cites), citing, excluded=excluded)
+            return build_map(*parts, contents, k, of_draft=False)
         draft, _ = resolve_draft(around)  # type: ignore[arg-type]
         contents, notes = self._around_draft(draft, cited)
         contents = contents._replace(excluded=excluded)
-        return builder.build(contents, k, of_draft=True, notes=notes)
+        return build_map(*parts, contents, k, of_draft=True, notes=notes)
 
     def _rows(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
         docs = np.array(numbers, np.int64)
         return self._finder.rows(docs, np.zeros(len(docs)))
-
-    def _around_documents(self, numbers: Iterable[int]) -> MapContents:
-        centre = tuple(dict.fromkeys(numbers))
-        cited = [doc for number in centre for doc, _ in self.citations.cited_by(number)]
-        citers = (
-            self.index.ids.find(name)
-            for number in centre
-            for name in self.citations.of(number)["citer"].unique(maintain_order=True)
-        )
-        return MapContents(centre, tuple(cited), tuple(doc for doc in citers if doc >= 0))
 
     def _around_draft(
         self, draft: Draft, basket: Iterable[str]
@@ -250,8 +248,8 @@ class Library:
             if not (title and own.casefold() == title):  # the draft itself
                 cited.append(name)
         contents = MapContents(
-            cited=tuple(self.catalogue.find_numbers(cited).tolist()),
-            recommended=tuple(self.catalogue.find_numbers(ordered).tolist()),
-            basket=tuple(self.catalogue.find_numbers(basket).tolist()),
+            cited=tuple(self.index.ids.find_all(cited).tolist()),
+            recommended=tuple(self.index.ids.find_all(ordered).tolist()),
+            basket=tuple(self.index.ids.find_all(basket).tolist()),
         )
         return contents, found.notes

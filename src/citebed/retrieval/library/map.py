@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import cos, pi, sin
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from citebed.frames import MultiTableResult
 from citebed.retrieval.library.catalogue import Catalogue
 from citebed.retrieval.library.citations import Citations
-from citebed.retrieval.library.clusters import cluster, name_clusters
-from citebed.retrieval.library.layout import lay_out
+from citebed.retrieval.library.layout import cluster, lay_out, name_clusters
 from citebed.retrieval.library.similarity import SimilarityIndex
 from citebed.wording import count, for_page
 
@@ -134,110 +132,108 @@ class MapContents(NamedTuple):
     excluded: frozenset[int] = frozenset()
 
 
-class MapBuilder:
-    """A collection's documents, ready to be mapped."""
-
-    def __init__(
-        self, catalogue: Catalogue, citations: Citations, similarity: SimilarityIndex
-    ) -> None:
-        self._catalogue, self._citations, self._similarity = catalogue, citations, similarity
-
-    def build(
-        self, contents: MapContents, k: int, *, of_draft: bool, notes: Iterable[str] = ()
-    ) -> Map:
-        """Return a map of up to ``k`` documents: the contents, and what belongs to them."""
-        roles = self._choose(contents, k)
-        numbers = np.array(list(roles), np.int64)
-        ties = self._citations.ties(numbers)
-        vectors, similar = self._similarity.vectors, np.eye(len(numbers))
-        if vectors is not None:
-            rows = vectors.decode(numbers).astype(np.float64)
-            similar = np.clip(rows @ rows.T, 0, 1)
-        distances = np.clip(1 - similar, 0, 1)
-        place = {number: at for at, number in enumerate(numbers.tolist())}
-        pairs = {(place[a], place[b]) for a, b, _, _ in ties}
-        for a, b in {(min(pair), max(pair)) for pair in pairs}:
-            distances[a, b] = distances[b, a] = distances[a, b] * _TIE_FACTOR
-        np.fill_diagonal(distances, 0)
-        clusters = cluster(distances)
-        nodes = tuple(
-            {
-                "doc_id": row["doc_id"], "title": row["title"], "x": round(float(x), 4),
-                "y": round(float(y), 4), "year": row["year"], "role": role, "group": group,
-                "authors": tuple(row["authors"] or ()), "venue": row["venue"],
-                "key": row["cite_key"], "citations": int(self._citations.counts[number]),
-            }
-            for row, (number, role), (x, y), group in zip(
-                self._catalogue.rows(list(roles)), roles.items(), lay_out(distances).tolist(),
-                clusters, strict=True,
-            )
-        )  # fmt: skip
-        labels = name_clusters(self._catalogue.index, [node["title"] for node in nodes], clusters)
-        groups = []
-        for group, label in enumerate(labels):
-            mine = [node for node in nodes if node["group"] == group]
-            groups.append({
-                "group": group, "label": label, "size": len(mine),
-                "cited": sum(node["role"] == "cited" for node in mine),
-                "x": round(float(np.mean([node["x"] for node in mine])), 4),
-                "y": round(float(np.mean([node["y"] for node in mine])), 4),
-                "doc_ids": tuple(node["doc_id"] for node in mine),
-            })  # fmt: skip
-        ids = self._catalogue.index.ids
-        edges = [(ids[a], ids[b], kind, weight) for a, b, kind, weight in ties]
-        edges += [
-            (ids[int(numbers[a])], ids[int(numbers[b])], "similar", round(float(similar[a, b]), 4))
-            for a, b in _nearest_pairs(similar)
-        ]
-        names = ("source", "target", "kind", "weight")
-        return Map(
-            nodes, tuple(groups), tuple(dict(zip(names, edge, strict=True)) for edge in edges),
-            tuple(row for row in groups if of_draft and not row["cited"]), tuple(notes),
-        )  # fmt: skip
-
-    def _choose(self, contents: MapContents, k: int) -> dict[int, str]:
-        """Return the documents of a map by number, each with its role."""
-        roles: dict[int, str] = {}
-        present, excluded = self._catalogue.present, contents.excluded
-
-        def new(numbers: Iterable[int]) -> list[int]:
-            unused = (number for number in dict.fromkeys(numbers) if number not in roles)
-            return [number for number in unused if number not in excluded and present[number]]
-
-        def add(numbers: Iterable[int], role: str, most: float) -> None:
-            left = max(0, k - len(roles))
-            roles.update(dict.fromkeys(new(numbers)[: min(left, int(most))], role))
-
-        add(contents.centre, "centre", k)
-        add(contents.cited, "cited", k * _CITED_SHARE)
-        add(contents.citing, "citing", k * _CITED_SHARE / 2)
-        add(contents.recommended, "recommended", (k - len(roles)) * (1 - _TOGETHER_SHARE))
-        seeds = list(roles)
-        together: dict[int, int] = {}
-        for seed in seeds[:_SEEDS]:
-            for row in self._citations.together(seed).head(_SEEDS).iter_rows(named=True):
-                worth = 3 * row["sentences"] + 2 * row["paragraphs"] + row["papers"]
-                together[row["doc"]] = together.get(row["doc"], 0) + worth
-        by_worth = sorted(together, key=lambda doc: (-together[doc], doc))
-        add(by_worth, "cited with", (k - len(roles)) * _TOGETHER_SHARE)
-        core = [*contents.centre, *contents.cited] or seeds
-        add(self._similarity.find(core[:_SEEDS], k).docs.tolist(), "similar", k)
-        # The basket keeps its places; documents that are not there replace the least important.
-        basket = new(contents.basket)[: int(k * _CITED_SHARE)]
-        chosen = dict(list(roles.items())[: max(0, k - len(basket))])
-        chosen |= dict.fromkeys(basket, "cited")
-        cited = {*contents.cited, *contents.basket}.difference(contents.centre)
-        return {number: "cited" if number in cited else role for number, role in chosen.items()}
-
-
-def _nearest_pairs(similar: NDArray[np.float64]) -> Sequence[tuple[int, int]]:
-    """Return each document with its most similar ones."""
-    others = similar - 2 * np.eye(len(similar))
-    return sorted(
+def build_map(  # noqa: PLR0913 - the parts of a library, and what to map
+    catalogue: Catalogue,
+    citations: Citations,
+    similarity: SimilarityIndex,
+    contents: MapContents,
+    k: int,
+    *,
+    of_draft: bool,
+    notes: Iterable[str] = (),
+) -> Map:
+    """Return a map of up to ``k`` documents: the contents, and what belongs to them."""
+    roles = _choose(catalogue, citations, similarity, contents, k)
+    numbers = np.array(list(roles), np.int64)
+    ties = citations.ties(numbers)
+    vectors, similar = similarity.vectors, np.eye(len(numbers))
+    if vectors is not None:
+        rows = vectors.decode(numbers).astype(np.float64)
+        similar = np.clip(rows @ rows.T, 0, 1)
+    distances = np.clip(1 - similar, 0, 1)
+    place = {number: at for at, number in enumerate(numbers.tolist())}
+    pairs = {(place[a], place[b]) for a, b, _, _ in ties}
+    for a, b in {(min(pair), max(pair)) for pair in pairs}:
+        distances[a, b] = distances[b, a] = distances[a, b] * _TIE_FACTOR
+    np.fill_diagonal(distances, 0)
+    clusters = cluster(distances)
+    nodes = tuple(
         {
-            (min(place, other), max(place, other))
-            for place, row in enumerate(others)
-            for other in np.argsort(-row, kind="stable")[:_NEIGHBOURS].tolist()
-            if row[other] >= _MIN_SIMILARITY
+            "doc_id": row["doc_id"], "title": row["title"], "x": round(float(x), 4),
+            "y": round(float(y), 4), "year": row["year"], "role": role, "group": group,
+            "authors": tuple(row["authors"] or ()), "venue": row["venue"],
+            "key": row["cite_key"], "citations": int(citations.counts[number]),
         }
-    )
+        for row, (number, role), (x, y), group in zip(
+            catalogue.rows(list(roles)), roles.items(), lay_out(distances).tolist(),
+            clusters, strict=True,
+        )
+    )  # fmt: skip
+    labels = name_clusters(catalogue.index, [node["title"] for node in nodes], clusters)
+    groups = []
+    for group, label in enumerate(labels):
+        mine = [node for node in nodes if node["group"] == group]
+        groups.append({
+            "group": group, "label": label, "size": len(mine),
+            "cited": sum(node["role"] == "cited" for node in mine),
+            "x": round(float(np.mean([node["x"] for node in mine])), 4),
+            "y": round(float(np.mean([node["y"] for node in mine])), 4),
+            "doc_ids": tuple(node["doc_id"] for node in mine),
+        })  # fmt: skip
+    ids = catalogue.index.ids
+    edges = [(ids[a], ids[b], kind, weight) for a, b, kind, weight in ties]
+    nearest = set[tuple[int, int]]()  # each document with its most similar ones
+    for at, row in enumerate(similar - 2 * np.eye(len(similar))):
+        others = np.argsort(-row, kind="stable")[:_NEIGHBOURS]
+        found = others[row[others] >= _MIN_SIMILARITY].tolist()
+        nearest.update((min(at, other), max(at, other)) for other in found)
+    edges += [
+        (ids[int(numbers[a])], ids[int(numbers[b])], "similar", round(float(similar[a, b]), 4))
+        for a, b in sorted(nearest)
+    ]
+    names = ("source", "target", "kind", "weight")
+    return Map(
+        nodes, tuple(groups), tuple(dict(zip(names, edge, strict=True)) for edge in edges),
+        tuple(row for row in groups if of_draft and not row["cited"]), tuple(notes),
+    )  # fmt: skip
+
+
+def _choose(
+    catalogue: Catalogue,
+    citations: Citations,
+    similarity: SimilarityIndex,
+    contents: MapContents,
+    k: int,
+) -> dict[int, str]:
+    """Return the documents of a map by number, each with its role."""
+    roles: dict[int, str] = {}
+    present, excluded = catalogue.present, contents.excluded
+
+    def new(numbers: Iterable[int]) -> list[int]:
+        unused = (number for number in dict.fromkeys(numbers) if number not in roles)
+        return [number for number in unused if number not in excluded and present[number]]
+
+    def add(numbers: Iterable[int], role: str, most: float) -> None:
+        left = max(0, k - len(roles))
+        roles.update(dict.fromkeys(new(numbers)[: min(left, int(most))], role))
+
+    add(contents.centre, "centre", k)
+    add(contents.cited, "cited", k * _CITED_SHARE)
+    add(contents.citing, "citing", k * _CITED_SHARE / 2)
+    add(contents.recommended, "recommended", (k - len(roles)) * (1 - _TOGETHER_SHARE))
+    seeds = list(roles)
+    together: dict[int, int] = {}
+    for seed in seeds[:_SEEDS]:
+        for row in citations.together(seed).head(_SEEDS).iter_rows(named=True):
+            worth = 3 * row["sentences"] + 2 * row["paragraphs"] + row["papers"]
+            together[row["doc"]] = together.get(row["doc"], 0) + worth
+    by_worth = sorted(together, key=lambda doc: (-together[doc], doc))
+    add(by_worth, "cited with", (k - len(roles)) * _TOGETHER_SHARE)
+    core = [*contents.centre, *contents.cited] or seeds
+    add(similarity.find(core[:_SEEDS], k).docs.tolist(), "similar", k)
+    # The basket keeps its places; documents that are not there replace the least important.
+    basket = new(contents.basket)[: int(k * _CITED_SHARE)]
+    chosen = dict(list(roles.items())[: max(0, k - len(basket))])
+    chosen |= dict.fromkeys(basket, "cited")
+    cited = {*contents.cited, *contents.basket}.difference(contents.centre)
+    return {number: "cited" if number in cited else role for number, role in chosen.items()}

@@ -79,7 +79,10 @@ class Calibration:
         and without a calibration.
         """
         query, best = candidates.query, candidates.best
-        is_search = self.is_short(query.text) and not _is_sentence(query.text)
+        is_search = False
+        if self.is_short(query.text):
+            ends = query.text.rstrip().endswith((".", "!", "?"))
+            is_search = not ends or FUNCTION_WORDS.isdisjoint(plain_words(query.text))
         is_calibrated = candidates.probabilities is not None and "static" in candidates.vectors
         if (
             not (self._is_learned and is_calibrated)
@@ -194,12 +197,6 @@ def match_strength(
         if probability >= least and word_share >= share:
             return strength
     return "weak"
-
-
-def _is_sentence(text: str) -> bool:
-    """Return True if a text ends like a sentence and has a function word."""
-    ends = text.rstrip().endswith((".", "!", "?"))
-    return ends and not FUNCTION_WORDS.isdisjoint(plain_words(text))
 
 
 @lru_cache(8)

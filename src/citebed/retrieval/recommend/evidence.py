@@ -68,7 +68,7 @@ def explain(
         for texts in ([r["title"] for r in rows], abstracts, [r["keywords"] for r in rows]):
             matched.spell(texts)
     evidence = None
-    if candidates.has_signals and len(candidates):
+    if candidates.signals.size:  # after a ranking by several signals
         evidence = _find_evidence(runner.ranker, candidates, rows, records)
     for place, scores in enumerate(term_scores):
         terms, asked_by = matched.best_terms(scores), matched.best_sentence(scores)
@@ -296,9 +296,3 @@ def group_reprints(rows: Sequence[Row]) -> list[list[int]]:
         else:
             work.append(place)
     return works
-
-
-def describe_reprint(row: Row) -> str:
-    """Return where a work appeared: year, venue, and DOI or id."""
-    name = row["doi"] or row["doc_id"]
-    return ", ".join(filter(None, (str(row["year"] or ""), row["venue"], name)))

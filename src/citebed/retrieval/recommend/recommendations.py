@@ -168,16 +168,9 @@ class Recommendations(TableResult, Sequence[Recommendation]):
 
     @property
     def left_out_note(self) -> tuple[str, ...]:
-        """A note on the documents in ``left_out``, if any."""
+        """A note on the documents in ``left_out``, if any, with the user's own keys."""
         if not self.left_out:
             return ()
-        keys = self.left_out_keys
-        what = f"left out {count(len(keys), 'paper')} (already cited, or the draft itself)"
-        return (f"{what}: {list_first(keys, _MAX_NAMES)}",)
-
-    @property
-    def left_out_keys(self) -> tuple[str, ...]:
-        """The citation keys of the documents in ``left_out``; the user's own come first."""
         from citebed.collection.names import clean_key
         from citebed.collection.tables import row_to_document
         from citebed.drafts.bibliography import bibliography_for, work_from_document
@@ -187,7 +180,9 @@ class Recommendations(TableResult, Sequence[Recommendation]):
             work_from_document(row_to_document(row), clean_key(row["cite_key"])) for row in rows
         ]
         mine = bibliography_for(works, self.libraries)
-        return tuple(sorted((mine.find(work) or work).key for work in works))
+        keys = tuple(sorted((mine.find(work) or work).key for work in works))
+        what = f"left out {count(len(keys), 'paper')} (already cited, or the draft itself)"
+        return (f"{what}: {list_first(keys, _MAX_NAMES)}",)
 
     # --- BibTeX ---
 

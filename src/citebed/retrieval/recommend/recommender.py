@@ -7,6 +7,7 @@ calibration drops unlikely ones, reprints are grouped, and the rest gets evidenc
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection as Sized
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -36,11 +37,9 @@ from citebed.retrieval.recommend.documents import DocumentLookup, DocumentRecord
 from citebed.retrieval.recommend.evidence import (
     SPARE_DOCUMENTS,
     CitingPapers,
-    describe_reprint,
     explain,
     group_reprints,
 )
-from citebed.retrieval.recommend.options import RecommendOptions
 from citebed.retrieval.recommend.recommendations import Recommendation, Recommendations
 from citebed.retrieval.recommend.skipped_passages import (
     WITHOUT_MATCH,
@@ -52,6 +51,7 @@ from citebed.retrieval.recommend.skipped_passages import (
 )
 from citebed.retrieval.search.feedback import Judged
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields, fields_of
+from citebed.retrieval.search.queries import checked_date
 from citebed.retrieval.search.searcher import Searcher
 from citebed.wording import printable
 
@@ -59,6 +59,48 @@ DEFAULT_MODEL = "bm25+learned"
 DEFAULT_K, DEFAULT_K_OF_SEVERAL = 10, 3
 """Papers for a text, and for each of several passages."""
 _WARM_UP = "A text to search with, so that everything is loaded for the first real one."
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecommendOptions:
+    """The papers to recommend and to leave out.
+
+    ``k``: number of papers; by default up to 10 for one text and 3 for each passage of a draft.
+    ``each``: unit to recommend for, ``text``, ``paragraph`` or ``sentence``; by default the whole
+    of a text, and each paragraph of a draft.
+    ``before``: only papers published up to this date (``2019`` or ``2019-07-31``), inclusive.
+    ``min_probability``: only papers with at least this probability of being right; 0 always shows
+    the best.
+    ``among``: only papers that pass this filter. It does not change their scores and evidence.
+    ``bib``: your .bib files, in addition to a draft's own. Papers in them are marked.
+    ``in_bib``: only papers that are in one of these .bib files.
+    ``keep_cited``: also recommend papers that the draft already cites.
+    ``exclude``: ids of papers to leave out.
+    ``relevant``, ``nonrelevant``: papers (by id, DOI, arXiv id or key) that you marked as good, or
+    as not what you mean. The former stay in the list and re-rank the others; the latter never
+    appear, in no other edition either. In a draft, a mark applies to the most similar passage.
+    """
+
+    k: int | None = None
+    each: str | None = None
+    before: str | None = None
+    min_probability: float | None = None
+    among: Filter | None = None
+    bib: str | Path | Sequence[str | Path] = ()
+    in_bib: bool = False
+    keep_cited: bool = False
+    exclude: Sized[str] = ()
+    relevant: Sized[str] = ()
+    nonrelevant: Sized[str] = ()
+
+    def __post_init__(self) -> None:
+        probability = self.min_probability
+        if probability is not None and not 0 <= probability <= 1:
+            raise CitebedError(
+                f"the minimum probability is {probability}; expected a number from 0 to 1"
+            )
+        if self.before is not None:
+            object.__setattr__(self, "before", checked_date(self.before))
 
 
 @dataclass(frozen=True)
@@ -186,10 +228,11 @@ class Recommender:
         self, sources: Sequence[_Source], options: RecommendOptions, notes: Sequence[str] = ()
     ) -> Recommendations:
         libraries = [text for source in sources for text in source.draft.library]
-        if options.bib_files:
+        bib_files = (options.bib,) if isinstance(options.bib, str | Path) else options.bib
+        if bib_files:
             from citebed.drafts.bibliography import bib_text  # reads BibTeX
 
-            libraries = [*map(bib_text, options.bib_files), *libraries]
+            libraries = [*map(bib_text, bib_files), *libraries]
         if options.in_bib:
             among, mine = options.among or Filter(), self._lookup.in_libraries(libraries)
             names = mine if among.doc_ids is None else mine & among.doc_ids
@@ -203,7 +246,7 @@ class Recommender:
         strong, weak = set[str](), set[str]()
         for number, ((passage, source), own) in enumerate(zip(pairs, marks, strict=True), 1):
             cited = source.cited.union(*(source.ambiguous.get(each, ()) for each in passage.cites))
-            own_options = options.for_passage(cited.union(wrong))
+            own_options = replace(options, exclude={*options.exclude, *cited, *wrong})
             default_k = DEFAULT_K if len(source.passages) == 1 else DEFAULT_K_OF_SEVERAL
             try:
                 rows = list(self._recommend_passage(passage, own_options, own, wrong, default_k))
@@ -300,10 +343,13 @@ class Recommender:
         found = found.take([work[0] for work in works])
         first = [rows[work[0]] for work in works]
         strengths = calibration.strengths(found)
-        reprints = {
-            rows[best]["doc_id"]: tuple(describe_reprint(rows[each]) for each in others)
-            for best, *others in works
-        }
+        reprints = {}
+        for best, *others in works:  # where else each work appeared
+            parts = (
+                (str(rows[n]["year"] or ""), rows[n]["venue"], rows[n]["doi"] or rows[n]["doc_id"])
+                for n in others
+            )
+            reprints[rows[best]["doc_id"]] = tuple(", ".join(filter(None, each)) for each in parts)
         for fields, sentence in explain(
             self.runner, found, first, self._records, self._citing_papers, strengths
         ):

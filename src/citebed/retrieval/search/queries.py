@@ -67,17 +67,14 @@ def read_queries(collection: Collection, name: str | pl.DataFrame) -> pl.DataFra
 
 
 def _row(path: Path, number: int, line: str) -> dict[str, Any]:
-    if line.lstrip().startswith("{"):
-        return _json_row(path, number, line)
-    query_id, tab, text = line.partition("\t")
-    if not tab or not query_id.strip():
-        raise FormatError(path, number, _EXPECTED)
-    if "\r" in line:
-        raise FormatError(path, number, "contains a carriage return. Use \\n as line end.")
-    return {**dict.fromkeys(QUERIES), "query_id": query_id.strip(), "text": text.strip()}
-
-
-def _json_row(path: Path, number: int, line: str) -> dict[str, Any]:
+    """Return the query in a line: an id, a tab and the text, or a JSON object."""
+    if not line.lstrip().startswith("{"):
+        query_id, tab, text = line.partition("\t")
+        if not tab or not query_id.strip():
+            raise FormatError(path, number, _EXPECTED)
+        if "\r" in line:
+            raise FormatError(path, number, "contains a carriage return. Use \\n as line end.")
+        return {**dict.fromkeys(QUERIES), "query_id": query_id.strip(), "text": text.strip()}
     row = parse_json_object(path, number, line, _EXPECTED)
     found = next((row[name] for name in _IDS if row.get(name) is not None), None)
     query_id = str(found) if isinstance(found, str | int) else ""

@@ -144,13 +144,6 @@ def _citing(index: Index, place: Docs) -> Extract:
 # --- putting together -------------------------------------------------------------------------
 
 
-def dates_of(extracts: Sequence[Extract]) -> pl.DataFrame:
-    """Return the dates of the documents in extracts, in the order of an index of them."""
-    ids, dates = (texts_in(extracts, name) for name in ("ids", "dates"))
-    date = pl.Series(dates, dtype=pl.String).replace("", None)
-    return pl.DataFrame({"doc_id": pl.Series(ids, dtype=pl.String), "date": date}).sort("doc_id")
-
-
 def index_of(
     folder: Path,
     extracts: Sequence[Extract],

@@ -15,12 +15,11 @@ import numpy as np
 import polars as pl
 
 from citebed.collection import Collection
-from citebed.retrieval.execution.masks import DocumentMasks, find_numbers
 from citebed.retrieval.execution.runner import Runner
 from citebed.retrieval.index.index import Totals
 from citebed.retrieval.index.layout import FOLDER, Description
 from citebed.retrieval.pipeline import Learned
-from citebed.retrieval.query import Docs, Mask, Query, Reals
+from citebed.retrieval.query import Docs, DocumentMasks, Mask, Query, Reals, find_numbers
 from citebed.retrieval.ranking.features import (
     BATCH,
     CITING,
@@ -37,7 +36,6 @@ from citebed.retrieval.search.searcher import Hits, Searcher
 from citebed.retrieval.sharded.partial_index import (
     Extract,
     ShardTexts,
-    dates_of,
     extract,
     index_of,
     packed,
@@ -154,7 +152,11 @@ class SomeRunner(Runner):
         index = index_of(collection.folder / FOLDER, extracts, terms, described, totals)
         searcher = Searcher(index, seen.pipeline.model, counts.fields, Wholes(counts, index))
         super().__init__(collection, index, seen.pipeline, seen.options, searcher=searcher)
-        self.masks = DocumentMasks(collection, index, dates_of(extracts))
+        # The dates of the documents, in the order of the index.
+        texts = {"doc_id": texts_in(extracts, "ids"), "date": texts_in(extracts, "dates")}
+        dates = pl.DataFrame(texts, schema=dict.fromkeys(texts, pl.String)).sort("doc_id")
+        dates = dates.with_columns(pl.col("date").replace("", None))
+        self.masks = DocumentMasks(collection, index, dates)
         self.masks.present = None  # each shard omits removed documents
         self._ends = ends
 
@@ -169,7 +171,7 @@ class SomeRunner(Runner):
             for kind, texts in vectors.items():
                 ends.setdefault(kind, {})[texts.tobytes()] = bounds[place, kind]
         for kind, known in ends.items():
-            self.index.vectors_of(self.ranker.models[kind], kind).use_bounds(known)
+            self.index.vectors_of(self.ranker.models[kind], kind).known_bounds = known
         return [each.hits for each in self.run(queries, depth)]
 
 

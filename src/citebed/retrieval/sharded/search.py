@@ -28,7 +28,7 @@ from citebed.retrieval.execution.runner import (
 )
 from citebed.retrieval.feedback.base import Feedback, FeedbackDocuments, TermWeights
 from citebed.retrieval.index import layout
-from citebed.retrieval.index.layout import FOLDER
+from citebed.retrieval.index.layout import FIELDS, FOLDER
 from citebed.retrieval.pipeline import Pipeline, Ranking
 from citebed.retrieval.search.feedback import JudgedFeedback, read_judged, told_of_judged
 from citebed.retrieval.search.fields import Fields
@@ -42,9 +42,9 @@ from citebed.retrieval.sharded.term_counts import (
     CountTerms,
     KeepAll,
     KeptTerms,
+    Less,
     WholeCounts,
     are_kept,
-    whole_counts,
 )
 from citebed.retrieval.sharded.workers import (
     DOCUMENT_TERMS,
@@ -165,7 +165,8 @@ class ShardedSearch:
         for start in range(0, table.height, at_once):
             some = table[start : start + at_once]
             batch = self._batch(some, pipeline, options, table.height)
-            empty += batch.without_words
+            both = zip(batch.asked, batch.terms, strict=True)
+            empty += [asked.query_id for asked, terms in both if not len(terms.ids)]
             if ranks:
                 runner, found = rank_over_shards(
                     self.collection, batch.seen, self.spread, some, batch.queries(),
@@ -238,7 +239,21 @@ class ShardedSearch:
         kept = None if everything is None else KeptTerms(everything, self.indexed, fields)
         work = CountTerms(tuple(terms), tuple(papers), fields, kept)
         sums = self.spread.sums(work, COUNTS, ("paper", "term"))
-        return whole_counts(self.indexed, fields, sums)
+        whole = sums.filter(pl.col("term") == "").iter_rows(named=True)
+        told = {row["paper"]: row for row in whole}
+        counted = sums.filter(pl.col("term") != "").sort("term")
+        # Stored frequencies, which each shard reported, were summed too.
+        counted = counted.with_columns(pl.col("df", *FIELDS) // pl.col("told").clip(1))
+        by_paper, none = counted.partition_by("paper", as_dict=True), counted.clear()
+        changes = {
+            name: Less(row["filled"], row["citing"], by_paper.get((name,), none))
+            for name, row in told.items()
+            if name
+        }
+        return WholeCounts(
+            self.indexed.documents, self.indexed.tokens, fields, told[""]["filled"],
+            by_paper.get(("",), none), changes,
+        )  # fmt: skip
 
     def is_current(self) -> bool:
         """Return True if no shard has changed since it was indexed."""
@@ -295,12 +310,6 @@ class _Batch:
     terms: Sequence[TermWeights]
     hidden: Sequence[str | None]
     seen: SeenWhole
-
-    @property
-    def without_words(self) -> list[str]:
-        """The ids of queries without a word of the index."""
-        both = zip(self.asked, self.terms, strict=True)
-        return [asked.query_id for asked, terms in both if not len(terms.ids)]
 
     def found(self, spread: Spread, judged: Judged | None) -> pl.DataFrame:
         """Return the results for the queries as the table of a run."""

@@ -161,23 +161,6 @@ def changed(
     return found
 
 
-def whole_counts(indexed: IndexedShards, fields: Fields, sums: pl.DataFrame) -> WholeCounts:
-    """Return the counts of the whole collection, given the sums over its shards."""
-    told = {row["paper"]: row for row in sums.filter(pl.col("term") == "").iter_rows(named=True)}
-    counted = sums.filter(pl.col("term") != "").sort("term")
-    # Stored frequencies, which each shard reported, were summed too.
-    counted = counted.with_columns(pl.col("df", *FIELDS) // pl.col("told").clip(1))
-    by_paper = counted.partition_by("paper", as_dict=True)
-    none = counted.clear()
-    papers = {
-        name: Less(row["filled"], row["citing"], by_paper.get((name,), none))
-        for name, row in told.items()
-        if name
-    }
-    table = by_paper.get(("",), none)
-    return WholeCounts(indexed.documents, indexed.tokens, fields, told[""]["filled"], table, papers)
-
-
 class Wholes:
     """The statistics of the whole collection, with the term numbers of a shard's index.
 

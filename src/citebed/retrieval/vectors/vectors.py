@@ -90,7 +90,8 @@ class DocumentVectors:
         self._longest: float | None = None
         self._threads: ThreadPoolExecutor | None = None
         self._cores = min(os.cpu_count() or 1, _MAX_THREADS)
-        self._bounds: Mapping[bytes, Bounds] = {}
+        self.known_bounds: Mapping[bytes, Bounds] = {}
+        """Bounds of texts (by their vectors) over the collection that these documents belong to."""
         self._precomputed: Mapping[bytes, Vectors] = {}
         size = _CACHE_BYTES // (4 * max(len(rows), 1))
         self._recent: LruCache[tuple[bytes, float], Vectors] = LruCache(size)
@@ -120,10 +121,6 @@ class DocumentVectors:
             self._longest = float(kernels.longest(*_read_only(self.rows, self.scales)))
         if self._threads is None and self._cores > 1 and len(self.rows) >= _THREADED_ROWS:
             self._threads = ThreadPoolExecutor(self._cores)
-
-    def use_bounds(self, bounds: Mapping[bytes, Bounds]) -> None:
-        """Set the bounds of texts (by their vectors) over the collection that this is a part of."""
-        self._bounds = bounds
 
     def decode(self, numbers: Docs) -> Vectors:
         """Return the vectors of some documents."""
@@ -158,7 +155,7 @@ class DocumentVectors:
     def compare(self, queries: Vectors) -> Similarities:
         """Compare all documents with a text (the first query) and its sentences (the others)."""
         queries = self._checked(queries)
-        bounds = self._bounds.get(queries.tobytes()) if self._bounds else None
+        bounds = self.known_bounds.get(queries.tobytes()) if self.known_bounds else None
         if self._longest is None or not queries.any():
             scores = self._precomputed.get(queries.tobytes())
             if scores is None:

@@ -15,10 +15,10 @@ from citebed.collection import open_collection
 from citebed.collection.tables import QUERIES
 from citebed.errors import CitebedError, FormatError
 from citebed.retrieval.execution import runner as running
-from citebed.retrieval.execution.masks import DocumentMasks
 from citebed.retrieval.execution.runner import RUN_COLUMNS, RunOptions, run_queries
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import parse_pipeline
+from citebed.retrieval.query import DocumentMasks
 from citebed.retrieval.search.feedback import read_judged
 from citebed.retrieval.search.fields import fields_of
 from citebed.retrieval.search.queries import checked_date

@@ -11,7 +11,7 @@ from scipy.spatial.distance import pdist, squareform
 from tests.reference import library as slow
 
 from citebed.retrieval.library import layout
-from citebed.retrieval.library.clusters import cluster
+from citebed.retrieval.library.layout import cluster
 
 
 def _made(seed: int, number: int, width: int = 10) -> np.ndarray:

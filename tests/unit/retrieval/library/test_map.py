@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from tests.unit.retrieval.library.conftest import write_library
 
-from citebed.retrieval.library.clusters import name_clusters
+from citebed.retrieval.library.layout import name_clusters
 from citebed.retrieval.library.library import Library
 from citebed.retrieval.library.map import EDGES, ROLES
 

@@ -12,7 +12,7 @@ import citebed
 from citebed.collection.demo import import_demo
 from citebed.collection.filters import Filter
 from citebed.errors import CitebedError
-from citebed.retrieval.execution.masks import DocumentMasks, combine_masks
+from citebed.retrieval.query import DocumentMasks, combine_masks
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.recommend.recommender import Recommender
 

@@ -1,4 +1,4 @@
-"""The second stage: a neural model re-ranks the first documents of a run.
+"""Two-stage re-ranking: a neural model re-ranks the first documents of a run.
 
 This is the two-stage retrieval of ACM-CR (Boudin 2021): BM25 finds 20 documents, ranked by the
 cosine between the mean hidden states of the citing text and of the document's title and abstract.
@@ -15,14 +15,25 @@ from numpy.typing import NDArray
 from citebed.collection import Collection
 from citebed.collection.progress import SILENT, Progress
 from citebed.errors import CitebedError
-from citebed.retrieval.encoders.models import CrossEncoder, Encoder
+from citebed.retrieval.encoders.model_folder import find_model
+from citebed.retrieval.encoders.models import (
+    CrossEncoder,
+    Encoder,
+    load_cross_encoder,
+    load_encoder,
+    load_reranker,
+)
 from citebed.retrieval.encoders.vector_cache import VectorCache
-from citebed.retrieval.pipeline import Interpolate, Rerank, Rrf, Stage
+from citebed.retrieval.pipeline import SHORT_NAMES, Interpolate, Rerank, Rrf, Stage
 from citebed.retrieval.vectors.vectors import OnProgress, unit_rows
 from citebed.runs.fusion import Fusion, fuse
 from citebed.runs.ranking import in_rank_order
 from citebed.runs.tables import Run
 
+__all__ = [
+    "SHORT_NAMES", "CrossEncoder", "Encoder", "VectorCache", "cosines", "find_model",
+    "load_cross_encoder", "load_encoder", "load_reranker", "rerank", "rerank_run",
+]  # fmt: skip
 DEPTH = 20
 """As in the paper: ACM-CR re-ranks BM25's first 20 documents."""
 
