@@ -17,7 +17,7 @@ from citebed.distributed import sessions
 from citebed.distributed.evaluation import evaluate_on, runs_on
 from citebed.distributed.filtering.driver import filter_on
 from citebed.distributed.importing.driver import import_on
-from citebed.distributed.shards import count_shards, index_on, search_on
+from citebed.distributed.shards import SparkShards, count_shards, each
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.options import DEFAULT_MEASURES, TREC_EVAL, Settings
 from citebed.evaluation.scoring.evaluation import Evaluation
@@ -25,9 +25,16 @@ from citebed.report.collection import CollectionStats, collection_stats
 from citebed.retrieval.execution.runner import RunOptions
 from citebed.retrieval.index.statistics import IndexReport
 from citebed.retrieval.pipeline import parse_pipeline
+from citebed.retrieval.search.fields import DEFAULT_FIELDS
 from citebed.retrieval.search.queries import read_queries
 from citebed.retrieval.sharded.search import ShardedSearch
-from citebed.retrieval.sharded.sharded_index import ShardOptions
+from citebed.retrieval.sharded.sharded_index import (
+    BUILT,
+    IndexShard,
+    ShardOptions,
+    index_shards,
+    read_indexed,
+)
 from citebed.runs.tables import Run
 from citebed.timeline.filters.runner import FilterOptions, FilterReport, FilterTask
 from citebed.timeline.timelines import Timeline, timeline
@@ -86,7 +93,14 @@ class Engine(sessions.Engine):
         self, collection: str | Path | Collection, options: ShardOptions | None = None
     ) -> IndexReport:
         """Index the shards of a collection, each on a worker."""
-        return index_on(self, collection, options)
+        opened = open_collection(collection)
+
+        def index_everywhere(work: IndexShard, folders: list[Path]) -> pl.DataFrame:
+            return sessions.collect_frame(each(self, folders, work, BUILT))
+
+        report = index_shards(opened, options or ShardOptions(), index_everywhere)
+        self.shards_of(opened).keep_all_terms(DEFAULT_FIELDS)
+        return report
 
     def search(
         self,
@@ -105,7 +119,9 @@ class Engine(sessions.Engine):
 
     def shards_of(self, collection: str | Path | Collection) -> ShardedSearch:
         """Open the shards of a collection for queries."""
-        return search_on(self, collection)
+        opened = open_collection(collection)
+        indexed = read_indexed(opened)
+        return ShardedSearch(opened, indexed, SparkShards(self, opened.folder, indexed))
 
     def filter(
         self,

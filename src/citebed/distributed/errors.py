@@ -57,19 +57,14 @@ def debugging() -> bool:
 
 @contextmanager
 def translate_errors() -> Iterator[None]:
-    """Translate the errors of an engine's libraries."""
+    """Translate errors of an engine's client libraries or of the connection."""
     try:
         yield
     except Exception as error:
-        if not _is_engines(error):
+        modules = {each.__module__.partition(".")[0] for each in type(error).__mro__}
+        if not modules & _LIBRARIES and not isinstance(error, ConnectionError):
             raise
         raise CitebedError(translate_error(error)) from error
-
-
-def _is_engines(error: Exception) -> bool:
-    """Return True if an error comes from an engine's client libraries or from the connection."""
-    modules = {each.__module__.partition(".")[0] for each in type(error).__mro__}
-    return bool(modules & _LIBRARIES) or isinstance(error, ConnectionError)
 
 
 def translate_error(

@@ -6,8 +6,8 @@ The qrels travel to the workers. Only the ranks of judged documents, or partial 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from citebed.distributed.arrow import Schema
-from citebed.distributed.run_rows import Part, RunRows, run_rows
+from citebed.distributed.run_rows import Part, run_rows
 from citebed.distributed.sessions import Engine
 from citebed.distributed.shuffle import pack_table, unpack_table
 from citebed.evaluation.measures.base import Measure
@@ -38,7 +38,7 @@ from citebed.runs.ranking import (
     rehash,
 )
 from citebed.runs.reader import as_qrels, distinct_names
-from citebed.runs.tables import Ints, Run
+from citebed.runs.tables import Run
 from citebed.runs.texts import group_by_query
 from citebed.timeline.scoring.partial_scores import Scored, Scoring, part_rows, together
 from citebed.timeline.streams.run_sources import RunSource
@@ -84,16 +84,6 @@ def unpack_broadcast(what: Broadcast) -> Any:
     qrels, *more = pickle.loads(pa.decompress(what.rest, what.size, _COMPRESSION))
     doc_ids, relevance = table["doc_id"], table["relevance"].to_numpy()
     return rehash(replace(qrels, doc_ids=doc_ids, relevance=relevance)), *more
-
-
-def places(
-    queries: Ints, retrieved: Ints, found: Rankings, more: Mapping[str, Any] | None = None
-) -> pl.DataFrame:
-    """Return a row per query with its number of documents (and ``more``), and one per judged
-    document."""
-    own = {column: getattr(found, column) for column in _OF_DOCUMENTS}
-    of_queries = pl.DataFrame({NUMBER: queries, "retrieved": retrieved, **(more or {})})
-    return pl.concat([of_queries, pl.DataFrame({NUMBER: found.query, **own})], how="diagonal")
 
 
 def rankings_of(qrels: SortedQrels, table: pl.DataFrame) -> Rankings:
@@ -168,10 +158,16 @@ def _placing(judged: SortedQrels, score_type: ScoreType) -> Part:
         return pl.concat(placed(known, each, flag) for flag, each in enumerate(both))
 
     def placed(known: SortedQrels, ranked: Ranked, flag: int) -> pl.DataFrame:
+        """Return a row per query with its number of documents, and one per judged document."""
         numbers = encode_values(ranked.query_ids, known.query_ids)
-        names = {"query_id": ranked.query_ids}
-        found = places(numbers, ranked.lengths, match(known, ranked), names)
-        return found.with_columns(pl.lit(flag, pl.Int64).alias(_NARROW))
+        found = match(known, ranked)
+        of_queries = pl.DataFrame(
+            {NUMBER: numbers, "retrieved": ranked.lengths, "query_id": ranked.query_ids}
+        )
+        own = {column: getattr(found, column) for column in _OF_DOCUMENTS}
+        of_documents = pl.DataFrame({NUMBER: found.query, **own})
+        both = pl.concat([of_queries, of_documents], how="diagonal")
+        return both.with_columns(pl.lit(flag, pl.Int64).alias(_NARROW))
 
     return place
 
@@ -180,37 +176,25 @@ def runs_on(engine: Engine, runs: Sequence[str | Path]) -> list[RunSource]:
     """Runs that the engine reads, for `citebed.timeline`."""
     paths = list(map(str, runs))
     names = distinct_names(list(map(Path, paths)))
-    read: Any = [partial(_elsewhere, engine, *each) for each in zip(names, paths, strict=True)]
+    pairs = zip(names, paths, strict=True)
+    read: Any = [partial(_Elsewhere, engine, *pair) for pair in pairs]
     return list(map(RunSource, names, read))
 
 
-def _elsewhere(engine: Engine, name: str, path: str) -> _Elsewhere:
-    return _Elsewhere(name, run_rows(engine, path))
-
-
-@dataclass(frozen=True, eq=False)
 class _Elsewhere:
     """A run that the engine reads."""
 
-    name: str
-    rows: RunRows
-
-    @property
-    def team(self) -> str | None:
-        """The team of the run, if it is known."""
-        return self.rows.text.team
+    def __init__(self, engine: Engine, name: str, path: str) -> None:
+        self.name, self._rows = name, run_rows(engine, path)
+        self.team = self._rows.text.team
 
     def scored(self, how: Scoring) -> Scored:
         """Return the scores of the run; workers send only partial scores."""
-        return together(self.name, self.rows.by_query(_scoring(how), {}, *how.groupings), how)
-
-
-def _scoring(how: Scoring) -> Part:
-    first = how.pairs.qrels.first()
-    rest = how._replace(pairs=replace(how.pairs, qrels=first, pair_qrels=first))
-    data = Broadcast(how.pairs.pair_qrels, rest)
-
-    return lambda run: part_rows(run, _arrived(data))
+        first = how.pairs.qrels.first()
+        rest = how._replace(pairs=replace(how.pairs, qrels=first, pair_qrels=first))
+        data = Broadcast(how.pairs.pair_qrels, rest)
+        table = self._rows.by_query(lambda run: part_rows(run, _arrived(data)), {}, *how.groupings)
+        return together(self.name, table, how)
 
 
 @lru_cache(2)

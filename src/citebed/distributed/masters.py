@@ -43,7 +43,7 @@ def check_reachable(address: str, port: int, who: str) -> None:
         ) from error
 
 
-_MASTERS = re.compile(r"local\[[^\]]+\]|local-cluster\[.+\]|spark://.+|yarn|k8s://.+")
+MASTERS = re.compile(r"local\[[^\]]+\]|local-cluster\[.+\]|spark://.+|yarn|k8s://.+")
 _STANDALONE = "spark://"
 _LONGEST = 22
 """Maximum seconds to wait for a master. With the start of Java, an error appears within half a
@@ -53,18 +53,20 @@ _LOUD = {"spark.log.level", "spark.ui.showConsoleProgress"}
 """Each of these settings makes Spark's output visible."""
 
 
-def is_master(on: str) -> bool:
-    """Return True if an address is a Spark master."""
-    return bool(_MASTERS.fullmatch(on))
-
-
 @contextmanager
 def open_master_session(master: str, settings: Mapping[str, str]) -> Iterator[SparkSession]:
     """Open a session of a Spark that this process drives."""
     import_extra("spark-full", "pyspark.core.context")
-    _check_java()
-    _check_home()
-    _check_reached(master)
+    _check_installed()
+    # Spark would try for a minute to reach an address that does not answer.
+    if master.startswith(_STANDALONE):
+        hosts = master.removeprefix(_STANDALONE).split(",")
+        _reach_any([f"{_STANDALONE}{each}" for each in hosts])
+    elif master.startswith("k8s://"):
+        address = master.removeprefix("k8s://")
+        check_reachable(
+            address if "://" in address else f"https://{address}", 443, "Kubernetes' API server"
+        )
     if master.startswith("local"):  # workers on this machine use its Python
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     with tempfile.TemporaryFile("w+", errors="replace") as log:
@@ -91,35 +93,32 @@ def _started(master: str, settings: Mapping[str, str], log: IO[str]) -> SparkSes
     try:
         with _printing_to(None if loud else log), _for_seconds(master):
             session: SparkSession = builder.getOrCreate()
-            _set_up_workers(session)
+            # Workers run the configured Python: pyspark only reads the environment. A worker has
+            # the cores of one task, but polars would use all cores of the machine.
+            spark = session.sparkContext
+            conf = spark.getConf()
+            spark.pythonExec = conf.get("spark.pyspark.python") or spark.pythonExec
+            environment: dict[str, str] = spark.environment
+            environment.setdefault("POLARS_MAX_THREADS", conf.get("spark.task.cpus") or "1")
             if not loud:
-                _hush()
+                from pyspark import accumulators
+
+                # A thread of pyspark prints an error when Java ends.
+                accumulators.AccumulatorTCPServer.handle_error = lambda *_: None  # type: ignore[method-assign]
     except Exception as error:
         log.seek(0)
         told = translate_error(error, log.read())
-        _forget_java()
+        _end_java()
+        context = _context()
+        context._gateway = context._jvm = None
         raise CitebedError(f"Spark does not start with master {master}: {told}") from error
     return session
 
 
-def _set_up_workers(session: SparkSession) -> None:
-    """Let workers run the configured Python: pyspark only reads the environment. A worker has the
-    cores of one task, but polars would use all cores of the machine."""
-    context = session.sparkContext
-    settings = context.getConf()
-    context.pythonExec = settings.get("spark.pyspark.python") or context.pythonExec
-    environment: dict[str, str] = context.environment
-    environment.setdefault("POLARS_MAX_THREADS", settings.get("spark.task.cpus") or "1")
+def _check_installed() -> None:
+    """Raise if Java is missing, or if ``SPARK_HOME`` has another version of Spark than pyspark."""
+    import pyspark
 
-
-def _hush() -> None:
-    """Silence a thread of pyspark that prints an error when Java ends."""
-    from pyspark import accumulators
-
-    accumulators.AccumulatorTCPServer.handle_error = lambda *_: None  # type: ignore[method-assign]
-
-
-def _check_java() -> None:
     home = os.environ.get("JAVA_HOME")
     found = shutil.which("java", path=str(Path(home, "bin")) if home else None)
     if found is None:
@@ -128,12 +127,6 @@ def _check_java() -> None:
             f"a Spark master needs Java 17, but java was not found {place}. Install it "
             "(openjdk-17-jre-headless), or work without Java: --on local, or --on sc://host:15002."
         )
-
-
-def _check_home() -> None:
-    """Raise if ``SPARK_HOME`` has another version of Spark than pyspark."""
-    import pyspark
-
     home = os.environ.get("SPARK_HOME")
     jars = Path(home, "jars").glob("spark-core_*.jar") if home else ()
     for jar in jars:
@@ -144,18 +137,6 @@ def _check_home() -> None:
                 f"{pyspark.__version__}; both must be the same: unset SPARK_HOME, or install "
                 f"pyspark=={version} if that is Spark 4."
             )
-
-
-def _check_reached(master: str) -> None:
-    """Raise at once if no address of a master answers; Spark would try for a minute."""
-    if master.startswith(_STANDALONE):
-        hosts = master.removeprefix(_STANDALONE).split(",")
-        _reach_any([f"{_STANDALONE}{each}" for each in hosts])
-    elif master.startswith("k8s://"):
-        address = master.removeprefix("k8s://")
-        check_reachable(
-            address if "://" in address else f"https://{address}", 443, "Kubernetes' API server"
-        )
 
 
 def _reach_any(addresses: Iterable[str]) -> None:
@@ -212,13 +193,6 @@ def _end_java() -> None:
     gateway: Any = _context()._gateway
     if gateway is not None:
         gateway.proc.kill()
-
-
-def _forget_java() -> None:
-    """Discard a Java process that failed to start properly."""
-    _end_java()
-    context = _context()
-    context._gateway = context._jvm = None
 
 
 def _context() -> Any:

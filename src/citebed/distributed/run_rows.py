@@ -8,10 +8,11 @@ themselves, in pieces; the engine reads everything else.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from zlib import crc32
 
 import polars as pl
@@ -51,6 +52,7 @@ _LINES, _ROWS = 200_000, 1_000_000
 _HEAD = 100
 _MADE, _GROUPS = 0, 1
 """Addresses of messages: results of a part, and the groups that occur in it."""
+_Part = TypeVar("_Part", pl.DataFrame, pl.Series)
 Part = Callable[[Run], pl.DataFrame]
 """Work on a part of a run with complete queries."""
 Reading = Callable[[Batches], Iterator[pl.DataFrame]]
@@ -71,13 +73,15 @@ class RunRows:
         If the run is sorted by one of ``groupings``, workers read consecutive pieces of it.
         Otherwise all rows of a query are sent to one worker.
         """
+        made = None
         if self.files and not is_parquet(Path(self.text.path)):
             for grouping in groupings:
                 pieces = self.text.split_between_groups(self.files, grouping)
                 made = self._of_pieces(pieces, work, grouping) if pieces else None
                 if made is not None:
-                    return _together(made, schema)
-        return _together(self._of_queries(work), schema)
+                    break
+        made = self._of_queries(work) if made is None else made
+        return pl.concat([pl.DataFrame(schema=schema), *made], how="diagonal")
 
     def _of_pieces(
         self, pieces: list[FileRange], work: Part, grouping: Grouping
@@ -114,8 +118,11 @@ class RunRows:
         frame, read = self._read()
 
         def send(batches: Batches) -> Iterator[Message]:
-            for table in _many(read(batches)):
-                yield from _addressed(table, addresses)
+            for table in map(pl.concat, _grouped(read(batches), _ROWS)):
+                names = table["query_id"].unique()
+                numbers = [crc32((n or "").encode()) % addresses for n in names.cast(pl.String)]
+                to = table["query_id"].replace_strict(names, numbers, return_dtype=pl.Int64)
+                yield from send_rows("rows", table.with_columns(to=to), "to", "uncompressed")
 
         rows = frame.mapInArrow(_parcels_of(send), SCHEMA)
         return [
@@ -127,12 +134,12 @@ class RunRows:
         """Return the frame to read, and how to convert its batches."""
         path = self.text.path
         if is_parquet(Path(path)):
-            return _columns(self.engine.table(path)), _of_rows(path)
+            return _columns(self.engine.table(path)), partial(_read_rows, path)
         if not self.files:
-            return self.engine.lines(path), _of_lines(self.text)
+            return self.engine.lines(path), partial(_read_lines, self.text)
         pieces = split_files(self.files)
         numbers = self.engine.session.range(0, len(pieces), 1, len(pieces))
-        return numbers, _of_texts(pieces, self.text)
+        return numbers, partial(_read_texts, pieces, self.text)
 
 
 def run_rows(engine: Engine, path: str) -> RunRows:
@@ -141,16 +148,15 @@ def run_rows(engine: Engine, path: str) -> RunRows:
     if is_parquet(Path(path)):
         has_times = "time" in engine.table(path).columns
         return RunRows(engine, RunText(path, has_times), files)
-    text = detect_run_text(path, first_lines(files) if files else _head_there(engine, path))
+    if files:
+        text = detect_run_text(path, first_lines(files))
+    else:
+        rows = engine.lines(path).limit(_HEAD).collect()
+        text = detect_run_text(path, (row[0].encode() for row in rows))
     if text is None and files:  # an error, or a KBA run without documents
         run = read_run(files[0])
         return RunRows(engine, RunText(path, True, run.tag, run.team), [])
     return RunRows(engine, text or RunText(path), files)
-
-
-def _head_there(engine: Engine, path: str) -> Iterator[bytes]:
-    """Return the first lines of a run that only the engine can read."""
-    return (row[0].encode() for row in engine.lines(path).limit(_HEAD).collect())
 
 
 def _files(path: str) -> list[Path]:
@@ -176,44 +182,38 @@ def _columns(table: DataFrame) -> DataFrame:
     )
 
 
-def _together(made: list[pl.DataFrame], schema: Schema) -> pl.DataFrame:
-    return pl.concat([pl.DataFrame(schema=schema), *made], how="diagonal")
-
-
 # --- on workers -----------------------------------------------------------------------------------
 
 
-def _of_rows(path: str) -> Reading:
-    def read(batches: Batches) -> Iterator[pl.DataFrame]:
-        for table in map(pl.DataFrame, batches):
-            try:
-                yield table.with_columns(checked_columns(table, RUN))
-            except CitebedError as error:
-                raise CitebedError(f"{path}: {error}") from None
-
-    return read
+def _read_rows(path: str, batches: Batches) -> Iterator[pl.DataFrame]:
+    for table in map(pl.DataFrame, batches):
+        try:
+            yield table.with_columns(checked_columns(table, RUN))
+        except CitebedError as error:
+            raise CitebedError(f"{path}: {error}") from None
 
 
-def _of_lines(text: RunText) -> Reading:
-    def read(batches: Batches) -> Iterator[pl.DataFrame]:
-        kept: list[pl.Series] = []
-        for batch in batches:
-            kept.append(pl.Series(batch.column(0)))
-            if sum(map(len, kept)) >= _LINES:
-                yield text.parse(pl.concat(kept).str.join("\n")[0].encode())
-                kept = []
-        if kept:
-            yield text.parse(pl.concat(kept).str.join("\n")[0].encode())
-
-    return read
+def _read_lines(text: RunText, batches: Batches) -> Iterator[pl.DataFrame]:
+    columns = (pl.Series(batch.column(0)) for batch in batches)
+    for lines in _grouped(columns, _LINES):
+        yield text.parse(pl.concat(lines).str.join("\n")[0].encode())
 
 
-def _of_texts(pieces: list[FileRange], text: RunText) -> Reading:
-    def read(batches: Batches) -> Iterator[pl.DataFrame]:
-        for piece in _pieces_here(pieces, batches):
-            yield from map(text.parse, piece.texts())
+def _read_texts(pieces: list[FileRange], text: RunText, batches: Batches) -> Iterator[pl.DataFrame]:
+    for piece in _pieces_here(pieces, batches):
+        yield from map(text.parse, piece.texts())
 
-    return read
+
+def _grouped(parts: Iterable[_Part], most: int) -> Iterator[list[_Part]]:
+    """Group tables or columns until they have about ``most`` rows together."""
+    group: list[_Part] = []
+    for part in parts:
+        group.append(part)
+        if sum(map(len, group)) >= most:
+            yield group
+            group = []
+    if group:
+        yield group
 
 
 def _pieces_here(pieces: list[FileRange], batches: Batches) -> Iterator[FileRange]:
@@ -242,22 +242,3 @@ def _parcels_of(
             yield from message_table((), str(error)).to_batches()
 
     return send
-
-
-def _many(tables: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """Combine small tables into large ones."""
-    kept: list[pl.DataFrame] = []
-    for table in tables:
-        kept.append(table)
-        if sum(each.height for each in kept) >= _ROWS:
-            yield pl.concat(kept)
-            kept = []
-    if kept:
-        yield pl.concat(kept)
-
-
-def _addressed(table: pl.DataFrame, addresses: int) -> Iterator[Message]:
-    names = table["query_id"].unique()
-    numbers = [crc32((name or "").encode()) % addresses for name in names.cast(pl.String)]
-    to = table["query_id"].replace_strict(names, numbers, return_dtype=pl.Int64)
-    return send_rows("rows", table.with_columns(to=to), "to", "uncompressed")

@@ -25,15 +25,12 @@ import polars as pl
 
 from citebed.distributed.arrow import ERROR, raise_errors
 from citebed.distributed.errors import debugging, translate_error, translate_errors
-from citebed.distributed.masters import SECONDS, check_reachable, is_master, open_master_session
+from citebed.distributed.masters import MASTERS, SECONDS, check_reachable, open_master_session
 from citebed.errors import CitebedError, import_extra
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import SparkSession
-
-    Look = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 
 _EVERY, _MANY = 0.3, 10
@@ -44,7 +41,20 @@ _GROUP, _OF_GROUP = "citebed: whether workers have what they need", "spark.jobGr
 
 def check_workers(session: SparkSession) -> None:
     """Raise if workers lack citebed or a package that it needs."""
-    asked = session.range(0, 1, 1, 1).mapInArrow(_looking(), "missing string")
+
+    def look(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        # Spark sends a nested function by value, not by the name of its module.
+        import pyarrow as pa
+
+        for _ in batches:
+            missing = None
+            try:
+                import citebed.distributed.arrow  # noqa: F401
+            except ModuleNotFoundError as error:
+                missing = str(error)
+            yield pa.record_batch({"missing": pa.array([missing], pa.string())})
+
+    asked = session.range(0, 1, 1, 1).mapInArrow(look, "missing string")
     with _first_failure(session):
         told = asked.toArrow()
     for missing in told["missing"].to_pylist():
@@ -94,23 +104,6 @@ def _failures(context: Any) -> Iterator[str]:
         for task in map(tasks.apply, range(tasks.length())):
             if task.errorMessage().isDefined():
                 yield task.errorMessage().get()
-
-
-def _looking() -> Look:
-    """Return a nested function: Spark sends it by value, not by the name of its module."""
-
-    def look(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        for _ in batches:
-            missing = None
-            try:
-                import citebed.distributed.arrow  # noqa: F401
-            except ModuleNotFoundError as error:
-                missing = str(error)
-            yield pa.record_batch({"missing": pa.array([missing], pa.string())})
-
-    return look
 
 
 LOCAL = "local"
@@ -167,7 +160,12 @@ def session(on: str, conf: Iterable[str] = ()) -> Iterator[tuple[SparkSession, C
     A thread checks meanwhile that the workers have what they need. The function returned with the
     session waits for that check and raises its error. Errors of the engine are translated.
     """
-    settings = (_WHOLE if debugging() else {}) | dict(_setting(each) for each in conf)
+    settings = dict(_WHOLE) if debugging() else {}
+    for each in conf:
+        name, mark, value = each.partition("=")
+        if not mark or not name.strip():
+            raise CitebedError(f"'{each}' is not a Spark setting; expected key=value.")
+        settings[name.strip()] = value
     with _main_with_a_file(), ExitStack() as stack:
         with _quiet():
             opened = stack.enter_context(_opened(on, settings))
@@ -186,7 +184,7 @@ def _opened(on: str, settings: Mapping[str, str]) -> AbstractContextManager[Spar
         return _in_this_process(settings)
     if on.startswith(_CONNECT):
         return _connected(on, settings)
-    if is_master(on):
+    if MASTERS.fullmatch(on):
         return open_master_session(on, settings)
     raise CitebedError(
         f"'{on}' is not an engine. Expected local (on this machine), sc://host:15002 (Spark "
@@ -208,13 +206,6 @@ def _main_with_a_file() -> Iterator[None]:
         yield
     finally:
         del main.__file__
-
-
-def _setting(text: str) -> tuple[str, str]:
-    name, mark, value = text.partition("=")
-    if not mark or not name.strip():
-        raise CitebedError(f"'{text}' is not a Spark setting; expected key=value.")
-    return name.strip(), value
 
 
 @contextmanager
@@ -271,11 +262,18 @@ def _connected(address: str, settings: Mapping[str, str]) -> Iterator[SparkSessi
             stack.callback(_stopped, opened)
             version = opened.version
         except Exception as error:
-            for made in _half_made(error):
-                stack.callback(_stopped, made)
+            for frame, _ in traceback.walk_tb(error.__traceback__):
+                made = frame.f_locals.get("session")
+                if hasattr(made, "client"):  # a session that was being created
+                    stack.callback(_stopped, made)
             otherwise = f"the server at {address} does not offer Spark Connect of Spark {_LEAST}"
             raise CitebedError(translate_error(error, otherwise=otherwise)) from error
-        _check_version(address, version)
+        major = version.partition(".")[0]
+        if not major.isdigit() or int(major) < _LEAST:
+            raise CitebedError(
+                f"the server at {address} is Spark {version}; citebed needs Spark {_LEAST} or "
+                "later on the cluster."
+            )
         yield opened
 
 
@@ -291,15 +289,6 @@ def _greet(address: str) -> None:
             raise TimeoutError("the server there does not speak gRPC") from None
 
 
-def _check_version(address: str, version: str) -> None:
-    major = version.partition(".")[0]
-    if not major.isdigit() or int(major) < _LEAST:
-        raise CitebedError(
-            f"the server at {address} is Spark {version}; citebed needs Spark {_LEAST} or later "
-            "on the cluster."
-        )
-
-
 def _stopped(session: Any) -> None:
     """End a session whose server may be gone. Otherwise its client would retry for minutes, now and
     when the process ends."""
@@ -307,14 +296,6 @@ def _stopped(session: Any) -> None:
         atexit.unregister(session.client._on_exit)
         session.client.set_retry_policies([])
         session.stop()
-
-
-def _half_made(error: BaseException) -> Iterator[Any]:
-    """Yield the sessions that were being created when an error occurred."""
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        made = frame.f_locals.get("session")
-        if hasattr(made, "client"):
-            yield made
 
 
 @contextmanager

@@ -9,15 +9,13 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
 
 from citebed._version import __version__
-from citebed.collection import Collection, open_collection
-from citebed.collection.progress import SILENT, Progress
+from citebed.collection import Collection
 from citebed.collection.statistics import DocumentCounts, add_counts, count_documents
 from citebed.distributed.arrow import (
     ERROR,
@@ -37,17 +35,9 @@ from citebed.distributed.shuffle import (
     send_messages,
 )
 from citebed.errors import CitebedError
-from citebed.retrieval.index.statistics import IndexReport
-from citebed.retrieval.search.fields import DEFAULT_FIELDS
-from citebed.retrieval.sharded.search import ShardedSearch
 from citebed.retrieval.sharded.sharded_index import (
-    BUILT,
     IndexedShards,
-    IndexShard,
-    ShardOptions,
-    index_shards,
     opened_shard,
-    read_indexed,
 )
 from citebed.retrieval.sharded.term_counts import KEPT, CountAll, KeepAll
 from citebed.retrieval.sharded.workers import Schema, Work, best, summed
@@ -96,11 +86,12 @@ class SparkShards:
 
     def _each(self, work: Work, schema: Schema) -> DataFrame:
         folder = self.folder.resolve()
-
-        def with_shard(entry: Any) -> pl.DataFrame:
-            return work(opened_shard(folder, entry))
-
-        return each(self.engine, self.indexed.shards, with_shard, schema)
+        return each(
+            self.engine,
+            self.indexed.shards,
+            lambda entry: work(opened_shard(folder, entry)),
+            schema,
+        )
 
     def rows(self, work: Work, schema: Schema) -> pl.DataFrame:
         """Return the rows of all shards."""
@@ -123,12 +114,10 @@ class SparkShards:
 
         whole = {**schema, ERROR: pl.String}
 
-        def merge(found: pl.DataFrame) -> pl.DataFrame:
-            return best(found, depth)
-
         part = of.floor(of.coalesce(of.col("query"), of.lit(0)) / of.lit(_TOGETHER))
         merged = self._each(work, schema).groupBy(part)
-        return collect_frame(merged.applyInArrow(_handing_on(merge, whole), spark_schema(whole)))
+        merge = _handing_on(lambda found: best(found, depth), whole)
+        return collect_frame(merged.applyInArrow(merge, spark_schema(whole)))
 
     def handed_back(self, count: CountAll, keep: KeepAll) -> None:
         """Count the terms of all shards, and give each shard the sums of its own terms."""
@@ -136,13 +125,11 @@ class SparkShards:
 
         schema, numbers = {**count.schema, ERROR: pl.String}, count.numbers
 
-        def add(found: pl.DataFrame) -> pl.DataFrame:
-            return summed(found, numbers)
-
         parts = max(_FEWEST, math.ceil(self.indexed.documents / _TERMS))
         term = of.coalesce(of.col("term"), of.lit("")).cast("binary")
         rows = self._each(count, count.schema).groupBy(of.pmod(of.crc32(term), of.lit(parts)))
-        sums = rows.applyInArrow(_handing_on(add, schema), spark_schema(schema))
+        add = _handing_on(lambda found: summed(found, numbers), schema)
+        sums = rows.applyInArrow(add, spark_schema(schema))
         kept = {**KEPT, ERROR: pl.String}
         by_shard = sums.groupBy(of.coalesce("shard", of.lit("")))
         collect_frame(by_shard.applyInArrow(_handing_on(keep, kept), spark_schema(kept)))
@@ -165,31 +152,6 @@ def _handing_on(
     return part
 
 
-def index_on(
-    engine: Engine,
-    collection: str | Path | Collection,
-    options: ShardOptions | None = None,
-    progress: Progress = SILENT,
-) -> IndexReport:
-    """Index the shards of a collection, each on a worker."""
-    opened = open_collection(collection)
-    progress.step("indexing shards", 0)
-    report = index_shards(opened, options or ShardOptions(), partial(_everywhere, engine))
-    search_on(engine, opened).keep_all_terms(DEFAULT_FIELDS)
-    return report
-
-
-def _everywhere(engine: Engine, work: IndexShard, folders: list[Path]) -> pl.DataFrame:
-    return collect_frame(each(engine, folders, work, BUILT))
-
-
-def search_on(engine: Engine, collection: str | Path | Collection) -> ShardedSearch:
-    """Open a sharded collection whose shards are searched on an engine."""
-    opened = open_collection(collection)
-    indexed = read_indexed(opened)
-    return ShardedSearch(opened, indexed, SparkShards(engine, opened.folder, indexed))
-
-
 def count_shards(engine: Engine, collection: Collection) -> DocumentCounts:
     """Count the documents of a collection, shard by shard on an engine's workers, which must see
     the collection at the same path."""
@@ -199,15 +161,15 @@ def count_shards(engine: Engine, collection: Collection) -> DocumentCounts:
         for number, folder in enumerate(folders)
     ]
     made = collect_messages(map_partitions(send_messages(engine, parcels), _count, len(folders)))
-    return add_counts(_read(json.loads(data)) for _, data in made)
+    counts = []
+    for _, data in made:
+        values = json.loads(data)
+        years = {int(year): tuple(own) for year, own in values.pop("years").items()}
+        counts.append(DocumentCounts(**values, years=years))
+    return add_counts(counts)
 
 
 def _count(number: int, given: Given) -> Iterator[Message]:
     """On a worker: count the documents of a shard."""
     tally = count_documents(Collection(json.loads(given["shard"][0])))
     yield Message("tally", number, pack_json(asdict(tally)))
-
-
-def _read(values: dict[str, Any]) -> DocumentCounts:
-    years = {int(year): tuple(counts) for year, counts in values.pop("years").items()}
-    return DocumentCounts(**values, years=years)

@@ -105,7 +105,16 @@ def map_partitions(frame: DataFrame, work: Work, addresses: int) -> DataFrame:
     version = __version__
 
     def step(table: pa.Table) -> pa.Table:
-        return message_table(*_done(work, table, version))
+        if told := _told(table):  # an error that occurred before
+            return message_table((), told)
+        given: dict[str, list[bytes]] = {}
+        for kind, data in zip(table["kind"].to_pylist(), table["data"].to_pylist(), strict=True):
+            given.setdefault(kind, []).append(data)
+        try:
+            check_version(version)
+            return message_table(work(table["to"][0].as_py(), given))
+        except CitebedError as error:
+            return message_table((), str(error))
 
     return group_by_partition(frame, addresses).applyInArrow(step, SCHEMA)
 
@@ -114,20 +123,6 @@ def group_by_partition(frame: DataFrame, addresses: int) -> GroupedData:
     """Group rows by partition; ``addresses`` is the number of partitions."""
     # Otherwise an engine would put small messages into one task, however much work they cause.
     return frame.repartition(max(1, min(addresses, MOST_PARTS)), "to").groupBy("to")
-
-
-def _done(work: Work, table: pa.Table, version: str) -> tuple[list[Message], str | None]:
-    """Return the messages of ``work``, or the error that occurred here or before."""
-    if told := _told(table):
-        return [], told
-    given: dict[str, list[bytes]] = {}
-    for kind, data in zip(table["kind"].to_pylist(), table["data"].to_pylist(), strict=True):
-        given.setdefault(kind, []).append(data)
-    try:
-        check_version(version)
-        return list(work(table["to"][0].as_py(), given)), None
-    except CitebedError as error:
-        return [], str(error)
 
 
 def message_table(parcels: Iterable[Message], error: str | None = None) -> pa.Table:
@@ -144,17 +139,12 @@ def message_table(parcels: Iterable[Message], error: str | None = None) -> pa.Ta
 
 def persist(engine: Engine, frame: DataFrame, folder: Path) -> DataFrame:
     """Compute the rows of a frame once and store them on disk, because several steps read them."""
-    store(frame, folder)
+    with short_errors():
+        frame.write.parquet(_address(folder))
     read = engine.session.read.schema(frame.schema).parquet(_address(folder))
     if ERROR in read.columns:
         _refuse(collect_arrow(read.select(ERROR).filter(f"{ERROR} is not null")))
     return read
-
-
-def store(frame: DataFrame, folder: Path) -> None:
-    """Have the engine write a frame's rows, with a short message if it fails."""
-    with short_errors():
-        frame.write.parquet(_address(folder))
 
 
 def _address(folder: Path) -> str:

@@ -37,7 +37,6 @@ from citebed.distributed.filtering.stream_parts import (
     WorkFolder,
     cuts,
     first_line,
-    part_size,
     received,
 )
 from citebed.distributed.filtering.worker import (
@@ -70,7 +69,7 @@ from citebed.timeline.filters.runner import (
     report_of,
 )
 from citebed.timeline.filters.stream_checks import check_order
-from citebed.timeline.filters.topics import LearningDocuments, RunningFilter, Skipped, State
+from citebed.timeline.filters.topics import LearningDocuments, RunningFilter, Skipped
 from citebed.timeline.streams.stream_files import Decoded, Source, blocks
 from citebed.wording import printable
 
@@ -101,7 +100,11 @@ def read_position(task: PartTask, parts: int) -> StreamPosition:
         account.documents.append(whole.documents)
         account.lines.append(whole.line - 1)
         progress, state = checkpoint.load(task.part(number).summary, {})
-        _check_beginning(task, account, number, state)
+        if state["first"].size:  # a part may begin earlier than the one before it ends
+            line, time = state["first"].tolist()
+            at = line_of(task, account, number, line)
+            row = pl.DataFrame({"line": [at], "doc_id": [str(state["first_id"])], "time": [time]})
+            check_order(Decoded(row, ()), whole.last_time, task.name)
         whole.line += progress.line - 1
         whole.documents += progress.documents
         if progress.last_time is not None:
@@ -117,30 +120,6 @@ def read_position(task: PartTask, parts: int) -> StreamPosition:
     account.documents.append(whole.documents)
     account.lines.append(whole.line - 1)
     return account
-
-
-def _check_beginning(task: PartTask, account: StreamPosition, number: int, state: State) -> None:
-    """Raise if a part begins earlier than the one before it ends."""
-    if state["first"].size:
-        line, time = state["first"].tolist()
-        at = line_of(task, account, number, line)
-        row = pl.DataFrame({"line": [at], "doc_id": [str(state["first_id"])], "time": [time]})
-        check_order(Decoded(row, ()), account.whole.last_time, task.name)
-
-
-def error_of(task: PartTask, number: int, line: int | None, what: str) -> FormatError:
-    """Return an error of a part with its line in the stream. An earlier error takes precedence."""
-    account = read_position(task, number)
-    at = None if line is None else line_of(task, account, number, line)
-    return FormatError(task.name, at, what)
-
-
-def problems_of(task: PartTask, account: StreamPosition) -> Iterator[list[Problem]]:
-    """Yield all skipped lines, part by part."""
-    for number in range(task.parts):
-        listed = read_numbered_lines(task.part(number).skipped)
-        found = (json.loads(line) for _, line in listed if line)
-        yield [Problem(line_of(task, account, number, line), what) for line, what in found]
 
 
 def save_states(task: PartTask, account: StreamPosition) -> RunningFilter:
@@ -183,6 +162,8 @@ _SECONDS = 1.0
 _BYTES = "the stream's bytes"
 _LAYOUT = {"the layout of parts": 2}
 _LAID = 1 << 22
+_LEAST, _MOST, _PARTS = 16 << 20, 128 << 20, 32
+"""Sizes of a part: some dozens of parts per stream, unless they would be small or large."""
 _AT_ONCE = BoundedSemaphore(os.cpu_count() or 1)
 """Sail works on all parts at once in threads of one process; a Spark worker has one thread."""
 Work = Callable[[PartTask, int], None]
@@ -211,9 +192,19 @@ def filter_on(
     if address:  # a path would have lost a slash
         task = task._replace(source=task.source._replace(name=address))
     folder = WorkFolder(Path(f"{files.output.absolute()}.parts"))
-    _check_apart(folder, task.source)
+    if task.source.path is not None and folder.path in task.source.path.absolute().parents:
+        raise CitebedError(
+            f"{task.source.name} is in {printable(folder.path)}, the folder for parts of the run; "
+            "choose another output"
+        )
     with files.alone() as drafts:
-        _check_not_begun_here(files, options)
+        if options.restart:
+            files.checkpoint.unlink(missing_ok=True)
+        elif files.checkpoint.exists() and files.partial.stat().st_size:
+            raise CitebedError(
+                f"{printable(files.partial)} was begun on one machine: continue it without --on, "
+                "or add --restart to start over"
+            )
         run = _Run(engine, folder, files, drafts, options)
         try:
             return run.done(task, output, advance, part)
@@ -229,26 +220,6 @@ def filter_on(
             raise
         finally:
             files.remove()  # the parts can restore its content
-
-
-def _check_apart(folder: WorkFolder, source: Source) -> None:
-    """Raise if the stream is in the work folder, which will be removed."""
-    if source.path is not None and folder.path in source.path.absolute().parents:
-        raise CitebedError(
-            f"{source.name} is in {printable(folder.path)}, the folder for parts of the run; "
-            "choose another output"
-        )
-
-
-def _check_not_begun_here(files: OutputFiles, options: FilterOptions) -> None:
-    """Raise if one machine has begun this run, so that its work is not lost."""
-    if options.restart:
-        files.checkpoint.unlink(missing_ok=True)
-    elif files.checkpoint.exists() and files.partial.stat().st_size:
-        raise CitebedError(
-            f"{printable(files.partial)} was begun on one machine: continue it without --on, or "
-            "add --restart to start over"
-        )
 
 
 class _Run:
@@ -270,9 +241,17 @@ class _Run:
         if self._options.restart:
             self._folder.remove()
         self._folder.make()
-        planned = self._planned_or_gone(task, part)
+        try:
+            planned = self._planned(task, part)
+        except BaseException:  # the stream cannot be read: leave no files
+            if not self._folder.plan.exists():
+                self._folder.remove()
+            raise
         resumed = [n for n in range(planned.parts) if planned.part(n).scored.exists()]
-        account = self._read(planned, advance)
+        # Reading is half of the work.
+        summaries = [planned.part(n).summary for n in range(planned.parts)]
+        self._each(planned, read_part, summaries, advance)
+        account = read_position(planned, planned.parts)
         if not account.whole.documents:
             self._write_list(planned, account)
             self._files.put_list_in_place(self._drafts)
@@ -281,15 +260,6 @@ class _Run:
         self._write(task, planned, account)
         before = sum(account.documents[n + 1] - account.documents[n] for n in resumed)
         return report_of(task, account.whole, unmet, output, before)
-
-    def _planned_or_gone(self, task: FilterTask, part: int) -> PartTask:
-        """Return the task; if the stream cannot be read, leave no files."""
-        try:
-            return self._planned(task, part)
-        except BaseException:
-            if not self._folder.plan.exists():
-                self._folder.remove()
-            raise
 
     def _planned(self, task: FilterTask, part: int) -> PartTask:
         """Return the task, with the parts of an earlier attempt if there was one."""
@@ -300,7 +270,7 @@ class _Run:
         if plan.exists():
             found = checkpoint.load(plan, identity)[1]["cuts"].tolist()
         else:
-            size = part or part_size(stream.stat().st_size)
+            size = part or min(_MOST, max(_LEAST, stream.stat().st_size // _PARTS))
             found = cuts(stream, size, naive_is_utc=options.naive_is_utc)
             checkpoint.save(plan, identity, Progress(), {"cuts": np.array(found, np.int64)})
         return PartTask(
@@ -348,11 +318,6 @@ class _Run:
         finally:
             shutil.rmtree(place, ignore_errors=True)  # a repeated task may still use it
 
-    def _read(self, task: PartTask, advance: Advance) -> StreamPosition:
-        """Read all unread parts, which is half of the work."""
-        self._each(task, read_part, [task.part(n).summary for n in range(task.parts)], advance)
-        return read_position(task, task.parts)
-
     def _scored(self, task: PartTask, account: StreamPosition, advance: Advance) -> list[str]:
         """Score all unscored parts; return the documents that did not occur."""
         times = {time for judged in account.judged.values() for time in judged}
@@ -380,19 +345,29 @@ class _Run:
         completed."""
         todo = [n for n, path in enumerate(made) if path and not path.exists()]
         half = {
-            path: length // 2 for path, length in zip(made, _lengths(task), strict=True) if path
+            path: (end - begin) // 2
+            for path, (begin, end) in zip(made, pairwise(task.cuts), strict=True)
+            if path
         }
         with _advancing(half, advance):
             if not todo:
                 return
+            data, version = task.pickled(), __version__
+
+            def step(batches: Batches) -> Iterator[pa.RecordBatch]:
+                for batch in batches:
+                    for place in batch.column(0).to_pylist():
+                        row = _row(data, todo[place], work, version)
+                        yield from to_arrow(row, _DONE).to_batches()
+
             numbers = self._engine.session.range(0, len(todo), 1, len(todo))
-            found = collect_arrow(
-                numbers.mapInArrow(_working(task.pickled(), todo, work), spark_schema(_DONE))
-            )
+            found = collect_arrow(numbers.mapInArrow(step, spark_schema(_DONE)))
         table = pl.DataFrame(found)
         for number, line, what in table.sort("part").select("part", "line", "what").iter_rows():
             if what is not None:
-                raise error_of(task, number, line, what)
+                account = read_position(task, number)  # an earlier error takes precedence
+                at = None if line is None else line_of(task, account, number, line)
+                raise FormatError(task.name, at, what)
         raise_errors(table)
 
     def _write(self, task: FilterTask, planned: PartTask, account: StreamPosition) -> None:
@@ -419,7 +394,12 @@ class _Run:
         if listing:
             with translate_write_errors(self._files.listing or self._files.partial):
                 listing.truncate(0)
-                for problems in problems_of(task, account):
+                for number in range(task.parts):
+                    lines = read_numbered_lines(task.part(number).skipped)
+                    found = (json.loads(line) for _, line in lines if line)
+                    problems = [
+                        Problem(line_of(task, account, number, line), what) for line, what in found
+                    ]
                     listing.write(listed(task.name, problems))
                 listing.flush()
 
@@ -432,10 +412,6 @@ def _lay_out(laid: Path, lines: Iterable[bytes]) -> int:
             crc = zlib.crc32(each, crc)
             file.write(each)
     return crc
-
-
-def _lengths(task: PartTask) -> list[int]:
-    return [end - begin for begin, end in pairwise(task.cuts)]
 
 
 @contextmanager
@@ -459,20 +435,6 @@ def _advancing(coming: dict[Path, int], advance: Advance) -> Iterator[None]:
         over.set()
         looking.join()
         there()
-
-
-def _working(
-    data: bytes, todo: Sequence[int], work: Work
-) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """Return a step that works on parts, given their places in a list."""
-    version = __version__
-
-    def each(batches: Batches) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for place in batch.column(0).to_pylist():
-                yield from to_arrow(_row(data, todo[place], work, version), _DONE).to_batches()
-
-    return each
 
 
 def _row(data: bytes, number: int, work: Work, version: str) -> pl.DataFrame:

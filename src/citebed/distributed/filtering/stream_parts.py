@@ -11,7 +11,7 @@ import os
 import pickle
 import shutil
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -19,7 +19,7 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 
 from citebed.errors import CitebedError, FormatError
-from citebed.files.lines import Block, find_line_start, read_part, read_pieces, split_blocks
+from citebed.files.lines import find_line_start, read_pieces, split_blocks
 from citebed.files.output_files import translate_write_errors
 from citebed.files.system_errors import open_for_reading
 from citebed.timeline.filters.topics import Filter, FilterContext, RunningFilter, Topic
@@ -27,65 +27,36 @@ from citebed.timeline.streams.stream_files import decode
 from citebed.wording import printable
 
 
-class Part(NamedTuple):
+class Part:
     """The files of a part; ``summary`` and ``scored`` are written last."""
 
-    folder: Path
-
-    @property
-    def reads(self) -> Path:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.reads = folder / "reads.arrow"
         """The features of the part's documents."""
-        return self.folder / "reads.arrow"
-
-    @property
-    def skipped(self) -> Path:
+        self.skipped = folder / "skipped.jsonl"
         """The skipped lines of the part."""
-        return self.folder / "skipped.jsonl"
-
-    @property
-    def summary(self) -> Path:
+        self.summary = folder / "summary.npz"
         """The counts of the part."""
-        return self.folder / "summary.npz"
-
-    @property
-    def learning_documents(self) -> Path:
+        self.learning_documents = folder / "told.arrow"
         """The part's documents that the filter learns from, and some before them."""
-        return self.folder / "told.arrow"
-
-    @property
-    def state(self) -> Path:
+        self.state = folder / "begin.npz"
         """The state of the filter at the beginning of the part."""
-        return self.folder / "begin.npz"
-
-    @property
-    def lines(self) -> Path:
+        self.lines = folder / "lines.txt"
         """The part's lines of the run."""
-        return self.folder / "lines.txt"
-
-    @property
-    def scored(self) -> Path:
+        self.scored = folder / "scored.npz"
         """The summary of the part's scores."""
-        return self.folder / "scored.npz"
 
 
-class WorkFolder(NamedTuple):
+class WorkFolder:
     """The folder ``OUT.parts``, which workers must see, too."""
 
-    path: Path
-
-    @property
-    def plan(self) -> Path:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.plan = path / "plan.npz"
         """The identity of the run, and the offsets of parts."""
-        return self.path / "plan.npz"
-
-    @property
-    def stream(self) -> Path:
+        self.stream = path / "stream.jsonl"
         """A copy of the stream, if it is not a plain file."""
-        return self.path / "stream.jsonl"
-
-    def part(self, number: int) -> Part:
-        """Return the paths of a part's files."""
-        return Part(self.path / f"{number:06d}")
 
     def make(self) -> None:
         """Create the folder, or take the one that an earlier run left."""
@@ -105,26 +76,17 @@ class WorkFolder(NamedTuple):
         status = self.path.lstat()
         is_ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
         made = {entry.name for entry in self.path.iterdir()} if is_ours else set()
-        if not is_ours or (made and not self._is_known(made)):
+        known = {self.plan.name, self.stream.name}
+        if not is_ours or not all(
+            name in known or name.isdecimal() or name.startswith(".citebed-") for name in made
+        ):
             raise CitebedError(
                 f"{printable(self.path)} was not created by citebed. "
                 "Remove it, or choose another output"
             )
 
-    def _is_known(self, names: set[str]) -> bool:
-        known = {self.plan.name, self.stream.name}
-        return all(
-            name in known or name.isdecimal() or name.startswith(".citebed-") for name in names
-        )
-
 
 _LOOK = 1 << 16
-_LEAST, _MOST, _PARTS = 16 << 20, 128 << 20, 32
-
-
-def part_size(size: int) -> int:
-    """Return the size of a part: some dozens per stream, unless they would be small or large."""
-    return min(_MOST, max(_LEAST, size // _PARTS))
 
 
 def cuts(path: Path, part: int, *, naive_is_utc: bool) -> list[int]:
@@ -152,26 +114,14 @@ def _change_after(handle: BinaryIO, near: int, path: Path, naive_is_utc: bool) -
                 before = table["time"][0] if before is None else before
                 changed = (table["time"] != before).arg_true()
                 if changed.len():
-                    line_number = table["line"][changed[0]] - block.first_line
-                    return start + _line_start(block.data, line_number)
+                    place = 0
+                    for _ in range(table["line"][changed[0]] - block.first_line):
+                        place = block.data.index(b"\n", place) + 1
+                    return start + place
             start += len(block.data)
     except FormatError:  # a line without an end: reading the part reports it
         return None
     return None
-
-
-def _line_start(data: bytes, number: int) -> int:
-    """Return the offset of a line; lines are numbered from 0."""
-    place = 0
-    for _ in range(number):
-        place = data.index(b"\n", place) + 1
-    return place
-
-
-def part_blocks(path: Path, name: str, begin: int, end: int, size: int) -> Iterator[Block]:
-    """Yield the lines of a part in blocks. Only the first part has line 1, because only the first
-    line of a file may begin with a byte order mark."""
-    return split_blocks(read_part(path, begin, end), name, size, first_line(begin))
 
 
 def first_line(begin: int) -> int:
@@ -210,22 +160,11 @@ class PartTask(NamedTuple):
 
     def part(self, number: int) -> Part:
         """Return the paths of a part's files."""
-        return WorkFolder(self.folder).part(number)
+        return Part(self.folder / f"{number:06d}")
 
     def started(self) -> RunningFilter:
         """Return the filter at the beginning of the stream."""
         return self.declared.start(self.topics, self.tools)
-
-    def check_seen(self) -> None:
-        """Raise if the worker cannot see the stream or the work folder."""
-        for path in (self.folder, self.stream):
-            if not path.exists():
-                raise CitebedError(
-                    f"a worker does not see {printable(path)}. Put the stream and the output on a "
-                    "shared disk that has the same path on all workers"
-                )
-        if self.stream.stat().st_size < self.cuts[-1]:
-            raise CitebedError(f"{printable(self.stream)} is shorter on a worker than here")
 
     def pickled(self) -> bytes:
         """Return the task as bytes for workers."""
@@ -240,9 +179,16 @@ class PartTask(NamedTuple):
 
 @lru_cache(maxsize=2)
 def received(data: bytes) -> PartTask:
-    """Unpack the task, once per worker."""
+    """Unpack the task, once per worker. Raise if the worker cannot see its files."""
     task = PartTask(*pickle.loads(data))
-    task.check_seen()
+    for path in (task.folder, task.stream):
+        if not path.exists():
+            raise CitebedError(
+                f"a worker does not see {printable(path)}. Put the stream and the output on a "
+                "shared disk that has the same path on all workers"
+            )
+    if task.stream.stat().st_size < task.cuts[-1]:
+        raise CitebedError(f"{printable(task.stream)} is shorter on a worker than here")
     return task
 
 

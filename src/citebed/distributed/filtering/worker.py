@@ -7,7 +7,7 @@ features of documents are stored in Arrow files, one batch for each block of the
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 import polars as pl
 
-from citebed.distributed.filtering.stream_parts import WIDTH, Part, PartTask, moments, part_blocks
+from citebed.distributed.filtering.stream_parts import WIDTH, Part, PartTask, first_line, moments
+from citebed.files.lines import read_part as read_part_bytes
+from citebed.files.lines import split_blocks
 from citebed.files.output_files import add_files
 from citebed.runs.tables import Ints
 from citebed.runs.writer import filter_lines
@@ -45,24 +47,6 @@ _NOBODY = DocumentFeatures(_NONE, pl.Series(dtype=pl.String), _NONE, {}, no_term
 _NOTHING = LearningDocuments(_NOBODY, np.empty(0), {})
 
 
-class ReadWriter:
-    """Writes features of documents."""
-
-    def __init__(self, writer: pa.ipc.RecordBatchFileWriter) -> None:
-        self._writer = writer
-
-    def write(self, reads: DocumentFeatures) -> None:
-        """Append documents."""
-        self._writer.write_batch(_read_batch(reads))
-
-
-@contextmanager
-def writing_reads(path: Path) -> Iterator[ReadWriter]:
-    """Create a file for features of documents."""
-    with _writing(path, _read_batch(_NOBODY)) as writer:
-        yield ReadWriter(writer)
-
-
 @contextmanager
 def _writing(path: Path, like: pa.RecordBatch) -> Iterator[pa.ipc.RecordBatchFileWriter]:
     import pyarrow as pa
@@ -74,24 +58,11 @@ def _writing(path: Path, like: pa.RecordBatch) -> Iterator[pa.ipc.RecordBatchFil
 
 def read_batches(path: Path) -> Iterator[DocumentFeatures]:
     """Read stored features of documents."""
-    return map(_reads_of, _batches(path))
-
-
-def times_of(path: Path) -> tuple[Ints, Ints]:
-    """Return the rows of a part's documents, and their times."""
     import pyarrow as pa
 
-    options = pa.ipc.IpcReadOptions(included_fields=[0, 2])
-    with pa.memory_map(str(path)) as source, pa.ipc.open_file(source, options=options) as file:
-        table = file.read_all()
-    return table["row"].to_numpy(), table["time"].to_numpy()
-
-
-def write_told(path: Path, told: Iterable[LearningDocuments]) -> None:
-    """Write documents that a filter learns from, with the counts at their time."""
-    with _writing(path, _told_batch(_NOTHING)) as writer:
-        for some in told:
-            writer.write_batch(_told_batch(some))
+    with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as file:
+        for number in range(file.num_record_batches):
+            yield _reads_of(file.get_batch(number))
 
 
 def read_told(path: Path) -> LearningDocuments:
@@ -104,14 +75,6 @@ def read_told(path: Path) -> LearningDocuments:
         (batch,) = file.read_all().combine_chunks().to_batches() or [_told_batch(_NOTHING)]
     _, terms = _flat(batch.column("terms_so_far"), np.float64)
     return LearningDocuments(_reads_of(batch), terms, _by_place(batch.column("names_so_far")))
-
-
-def _batches(path: Path) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
-
-    with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as file:
-        for number in range(file.num_record_batches):
-            yield file.get_batch(number)
 
 
 def _read_batch(reads: DocumentFeatures) -> pa.RecordBatch:
@@ -181,7 +144,10 @@ def read_part(task: PartTask, number: int) -> None:
     with add_files(part.folder) as draft:
         made = Part(draft)
         reading = _Reading(task)
-        with writing_reads(made.reads) as reads, made.skipped.open("wb") as skipped:
+        with (
+            _writing(made.reads, _read_batch(_NOBODY)) as reads,
+            made.skipped.open("wb") as skipped,
+        ):
             reading.read(number, reads, skipped)
         checkpoint.save(made.summary, {}, reading.admission.progress, reading.state())
 
@@ -197,22 +163,23 @@ class _Reading:
         self._first: Decoded | None = None
         self.admission = Admission(task.name, Progress(), strict=task.strict)
 
-    def read(self, number: int, reads: ReadWriter, skipped: BinaryIO) -> None:
+    def read(self, number: int, reads: pa.ipc.RecordBatchFileWriter, skipped: BinaryIO) -> None:
         task, begin, end = self._task, *self._task.cuts[number : number + 2]
-        for block in part_blocks(task.stream, task.name, begin, end, task.block):
+        lines = read_part_bytes(task.stream, begin, end)
+        for block in split_blocks(lines, task.name, task.block, first_line(begin)):
             decoded = self.admission.admitted(decode(block, task.naive_is_utc))
             self._take(decoded, reads)
             for line, what, _ in decoded.problems:
                 skipped.write(json.dumps([line, what]).encode() + b"\n")
             self.admission.passed(block, decoded)
 
-    def _take(self, decoded: Decoded, writer: ReadWriter) -> None:
+    def _take(self, decoded: Decoded, writer: pa.ipc.RecordBatchFileWriter) -> None:
         if self._first is None and decoded.table.height:
             self._first = Decoded(decoded.table.head(1), ())
         before = self.admission.progress.documents
         reads = self._filtering.read(decoded.table)
         reads = replace(reads, rows=before + reads.rows)
-        writer.write(reads)
+        writer.write_batch(_read_batch(reads))
         self._tally.add(reads)
         judged = list(self._filtering.judged(reads))
         self._judged += zip(reads.rows[judged].tolist(), reads.times[judged].tolist(), strict=True)
@@ -248,17 +215,23 @@ def tell_part(task: PartTask, number: int) -> None:
     _, state = checkpoint.load(part.summary, {})
     rows = set(state["judged"][:, 0].tolist())
     if task.declared.looks_back:
-        rows |= _windows(part.reads, task.due)
+        import pyarrow as pa
+
+        # Rows where training examples become due, and the last ones before them and the end.
+        options = pa.ipc.IpcReadOptions(included_fields=[0, 2])
+        with (
+            pa.memory_map(str(part.reads)) as source,
+            pa.ipc.open_file(source, options=options) as file,
+        ):
+            table = file.read_all()
+        end = len(table)
+        marks = [*moments(table["time"].to_numpy(), task.due), end]
+        rows |= {row for mark in marks for row in range(max(0, mark - WIDTH), min(mark + 1, end))}
     with add_files(part.folder) as draft:
-        write_told(Part(draft).learning_documents, telling(task, number, rows))
-
-
-def _windows(reads: Path, due: tuple[int, ...]) -> set[int]:
-    """Return the rows where training examples become due, and the last ones before them and the
-    end."""
-    rows, times = times_of(reads)
-    marks = [*moments(times, due), len(rows)]
-    return {row for mark in marks for row in range(max(0, mark - WIDTH), min(mark + 1, len(rows)))}
+        path = Part(draft).learning_documents
+        with _writing(path, _told_batch(_NOTHING)) as writer:
+            for some in telling(task, number, rows):
+                writer.write_batch(_told_batch(some))
 
 
 def telling(task: PartTask, number: int, rows: Container[int]) -> Iterator[LearningDocuments]:

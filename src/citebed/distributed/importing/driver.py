@@ -50,7 +50,6 @@ from citebed.distributed.importing.merged_records import (
     ImportContext,
     Part,
     group_into_parts,
-    initial_messages,
     merge_records,
 )
 from citebed.distributed.importing.reader import EngineReader
@@ -100,11 +99,13 @@ def write_documents(
 ) -> WrittenFiles:
     """Merge the records of all parts, name their documents, and write these in shards; documents
     that existed ``before`` keep their cite keys."""
-    start = send_messages(context.engine, initial_messages(parts))
+    start = send_messages(
+        context.engine, (Message("part", at, pack_json(part)) for at, part in enumerate(parts))
+    )
     decisions = merge_records(context, start, parts)
     decisions = start.unionByName(select_kinds(decisions, "fate", "made", "count"))
     row_counts = sum(part.rows for part in parts), sum(piece.size for piece in earlier)
-    buckets = merged_records.buckets_for(max(row_counts))
+    buckets = 1 + max(row_counts) // merged_records.NAMES_AT_ONCE
     inputs = select_kinds(decisions, "part", "fate", "made")
     inputs_with_keys = inputs
     if earlier:
@@ -116,21 +117,15 @@ def write_documents(
             send_earlier_keys(context, inputs, len(parts), earlier, buckets)
         )
     work = partial(output_tables.request_keys, context.rules, buckets, not earlier)
-    collect_lookup_keys = _persist(
-        context, map_partitions(inputs_with_keys, work, len(parts)), "asked"
-    )
-    counts = [
-        json.loads(data) for _, data in collect_messages(select_kinds(collect_lookup_keys, "count"))
-    ]
+    asked = _persist(context, map_partitions(inputs_with_keys, work, len(parts)), "asked")
+    counts = [json.loads(data) for _, data in collect_messages(select_kinds(asked, "count"))]
     merge_counts = [
         json.loads(data) for _, data in collect_messages(select_kinds(decisions, "count"))
     ]
     outcome = _add_outcomes([*counts, *merge_counts])
     if not outcome.documents:
         return WrittenFiles(outcome, [], [], None)
-    assigned_names = _persist(
-        context, merged_records.assign_names(collect_lookup_keys, buckets), "named"
-    )
+    assigned_names = _persist(context, merged_records.assign_names(asked, buckets), "named")
     if not earlier:
         _write_renamed(context, assigned_names)
     inputs = inputs.unionByName(select_kinds(assigned_names, "key"))
@@ -202,38 +197,16 @@ def _write_files(
     return files, [Path(path) for path in paths], Path(table["path"])
 
 
-LookupKeys = tuple[pl.Series, pl.Series]
-"""Names and folded titles."""
-
-
-def find_lookup_rows(
-    engine: Engine,
-    shards: list[Path],
-    aside: list[Path],
-    collect_lookup_keys: LookupKeys,
-    folder: Path,
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the documents and records set aside that have one of the requested names or titles."""
-    documents, excluded = _look_up_on_workers(
-        engine, shards, aside, collect_lookup_keys, folder / "asked"
-    )
-    if excluded.height:  # a record set aside may have the id of a document
-        names = pl.concat([collect_lookup_keys[0], excluded["doc_id"].str.to_lowercase()]).unique()
-        documents, excluded = _look_up_on_workers(
-            engine, shards, aside, (names, collect_lookup_keys[1]), folder / "asked-again"
-        )
-    return documents, excluded
-
-
 def _look_up_on_workers(
     engine: Engine,
     shards: list[Path],
     aside: list[Path],
-    collect_lookup_keys: LookupKeys,
+    keys: tuple[pl.Series, pl.Series],
     folder: Path,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the documents and records set aside that have one of the names or folded titles."""
     folder.mkdir()
-    for name, series in zip(("names", "titles"), collect_lookup_keys, strict=True):
+    for name, series in zip(("names", "titles"), keys, strict=True):
         write_ipc(folder / f"{name}.arrow", series.to_frame("text"))
     paths = [*shards, *aside]
     messages = [Message("file", at, pack_json(str(path))) for at, path in enumerate(paths)]
@@ -314,19 +287,20 @@ class EngineImport(Import):
         self.shards.size = self.shards.size or SHARD_SIZE
 
     def _localise_paths(self, paths: list[str | Path]) -> list[str | Path]:
-        return [self._localise(path) for path in super()._localise_paths(paths)]
-
-    def _localise(self, path: str | Path) -> str | Path:
-        """Return a path; for an address, copy its content and return the path of the copy."""
-        address = as_address(path)
-        if address is None:
-            return path
-        self.progress.step(f"copying {printable(address)}", 0)
-        folder = self.parts.parent / "copies"
-        folder.mkdir(exist_ok=True)
-        copy = fetch_files(self.engine, address, Path(tempfile.mkdtemp(dir=folder))).root
-        self.names.stand_in(copy, address)
-        return copy
+        """Return the paths; copy the content of addresses, and return the paths of the copies."""
+        local = []
+        for path in super()._localise_paths(paths):
+            address = as_address(path)
+            if address is None:
+                local.append(path)
+                continue
+            self.progress.step(f"copying {printable(address)}", 0)
+            folder = self.parts.parent / "copies"
+            folder.mkdir(exist_ok=True)
+            copy = fetch_files(self.engine, address, Path(tempfile.mkdtemp(dir=folder))).root
+            self.names.stand_in(copy, address)
+            local.append(copy)
+        return local
 
     def _reader(self, only: tuple[str, ...], workers: int) -> Reader:
         return EngineReader(
@@ -381,8 +355,16 @@ class EngineImport(Import):
                 {name: table.clear() for name, table in all_tables.items()}
             )
         self.parts.mkdir(exist_ok=True)
-        paths = self.shards.documents()
-        return find_lookup_rows(self.engine, paths, self.aside, (names, titles), self.parts)
+        paths = self.shards.documents(), self.aside
+        documents, excluded = _look_up_on_workers(
+            self.engine, *paths, (names, titles), self.parts / "asked"
+        )
+        if excluded.height:  # a record set aside may have the id of a document
+            names = pl.concat([names, excluded["doc_id"].str.to_lowercase()]).unique()
+            documents, excluded = _look_up_on_workers(
+                self.engine, *paths, (names, titles), self.parts / "asked-again"
+            )
+        return documents, excluded
 
     def _write(self) -> list[str]:
         remove = super()._write()

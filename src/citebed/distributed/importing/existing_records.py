@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -166,20 +166,14 @@ def _read(place: str, number: int, piece: Piece, columns: tuple[str, ...]) -> pl
     more = ("doc_id", "records", "read_as") if of_documents else ()
     schema = DOCUMENT_COLUMNS if of_documents else TABLES[piece.table]
     rows = piece.read({name: schema[name] for name in dict.fromkeys((*columns, *more))})
-    rows = rows.filter(not_from(_dropped(place)))
+    dropped = json.loads(Path(place, "dropped.json").read_text("utf-8"))
+    rows = rows.filter(not_from(dropped))
     rows = restore_single_records(rows) if of_documents else rows
     return rows.select(
         *columns,
         piece=pl.lit(number, dtype=pl.Int64),
         at=pl.int_range(pl.len(), dtype=pl.Int64),
     )
-
-
-@lru_cache(2)
-def _dropped(place: str) -> list[str]:
-    """Return the names of dropped sources, which may be many."""
-    names: list[str] = json.loads(Path(place, "dropped.json").read_text("utf-8"))
-    return names
 
 
 _FIRST, *_OTHERS = SAME
@@ -195,7 +189,12 @@ def send_earlier_keys(
     """Send earlier cite keys to the parts of the documents that keep them. ``given`` has the
     decisions about records; the new ids must be written already."""
     engine, folder = context.engine, context.folder
-    _write_twice(context, before, buckets)
+    # No document keeps a key that several have; early versions allowed that.
+    keys_by_text = map_partitions(send_pieces(engine, before), partial(_keys, buckets), len(before))
+    repeated = collect_messages(map_partitions(keys_by_text, _repeated, buckets))
+    twice = concat_tables(data for _, data in repeated)
+    none = pl.DataFrame(schema={"cite_key": pl.String()})
+    write_ipc(folder / _TWICE, none if twice is None else twice)
     now = map_partitions(given, partial(_now, context.rules, str(folder), buckets), parts)
     work = partial(_before, str(folder), buckets)
     then = map_partitions(send_pieces(engine, before), work, len(before))
@@ -231,24 +230,13 @@ def _now(rules: Rules, folder: str, buckets: int, number: int, given: Given) -> 
     yield from _by_name("now", records, "doc_id", buckets)
 
 
-def _write_twice(context: ImportContext, before: list[Piece], buckets: int) -> None:
-    """Write the keys of several documents, which early versions allowed. No document keeps them."""
-    pieces = send_pieces(context.engine, before)
-    keys = map_partitions(pieces, partial(_keys, buckets), len(before))
-    twice = concat_tables(
-        data for _, data in collect_messages(map_partitions(keys, _twice, buckets))
-    )
-    none = pl.DataFrame(schema={"cite_key": pl.String()})
-    write_ipc(context.folder / _TWICE, none if twice is None else twice)
-
-
 def _keys(buckets: int, _: int, given: Given) -> Iterator[Message]:
     """On a worker: send the earlier cite keys of a piece to partitions by key."""
     keys = unpack_piece(given).read({"cite_key": EARLIER_COLUMNS["cite_key"]})
     yield from _by_name("key", keys, "cite_key", buckets)
 
 
-def _twice(bucket: int, given: Given) -> Iterator[Message]:
+def _repeated(bucket: int, given: Given) -> Iterator[Message]:
     keys = concat_tables(given["key"])
     assert keys is not None
     yield from _here("twice", keys.filter(pl.col("cite_key").is_duplicated()).unique(), bucket)

@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -107,11 +107,6 @@ def group_into_parts(notes: list[PartNote], files: Parts) -> list[Part]:
     ]
 
 
-def initial_messages(parts: Iterable[Part]) -> list[Message]:
-    """Return a message to each partition with its part."""
-    return [Message("part", at, pack_json(part)) for at, part in enumerate(parts)]
-
-
 def unpack_part(given: Given) -> Part:
     """Return the part of a partition."""
     return Part(*json.loads(given["part"][0]))
@@ -125,7 +120,12 @@ def merge_records(context: ImportContext, start: DataFrame, parts: list[Part]) -
     merged documents to the part of their first record."""
     from pyspark.sql import functions as of
 
-    labels = _components(context, _links(context, start, parts))
+    links = 1 + sum(part.rows for part in parts) // _LINKED
+    every = map_partitions(start, partial(_link, context.rules, links), len(parts))
+    doubled = persist(
+        context.engine, map_partitions(every, _doubled, links), context.folder / "links"
+    )
+    labels = _components(context, doubled.mapInArrow(_unpacked, _LINKS))
     if labels is None:
         return start.limit(0)
     several = int(collect_arrow(labels.agg(of.count("*").alias("n")))["n"][0].as_py())
@@ -135,25 +135,28 @@ def merge_records(context: ImportContext, start: DataFrame, parts: list[Part]) -
         of.col("part").alias("to"), "row", "label", nothing.cast("binary").alias("data")
     )
     files = start.select("to", *(nothing.cast("bigint").alias(n) for n in ("row", "label")), "data")
+
+    def bring(table: pa.Table) -> pa.Table:
+        """On a worker: send records that share a text to one partition."""
+        own = pl.DataFrame(table)
+        labels = own.drop_nulls("row").select("row", "label")
+        if labels.is_empty():
+            return message_table(())
+        part = Part(*json.loads(own["data"].drop_nulls()[0]))
+        records = part.records().join(labels, on="row", maintain_order="left")
+        to, bucket = pl.lit(int(own["to"][0]), dtype=pl.Int64), pl.col("label") % buckets
+        records = records.with_columns(part=to, bucket=bucket).drop("label")
+        return message_table(send_rows("record", records, "bucket"))
+
     wanted = group_by_partition(files.unionByName(rows), len(parts))
-    sent_records = wanted.applyInArrow(_bringing(buckets), SCHEMA)
+    sent_records = wanted.applyInArrow(bring, SCHEMA)
     return persist(
         context.engine, map_partitions(sent_records, _merge, buckets), context.folder / "merged"
     )
 
 
-def _links(context: ImportContext, start: DataFrame, parts: list[Part]) -> DataFrame:
-    """Return the texts that several records share, as numbers, with the rows of these records."""
-    buckets = 1 + sum(part.rows for part in parts) // _LINKED
-    every = map_partitions(start, partial(_link, context.rules, buckets), len(parts))
-    doubled = persist(
-        context.engine, map_partitions(every, _doubled, buckets), context.folder / "links"
-    )
-    return doubled.mapInArrow(_unpacked, _LINKS)
-
-
 def _link(rules: Rules, buckets: int, number: int, given: Given) -> Iterator[Message]:
-    """On a worker: send the texts that a part's records may share with others."""
+    """On a worker: send the texts that a part's records may share with others, as numbers."""
     records = unpack_part(given).records()
     records = records.filter(exclusion_reasons(records, rules).is_null())
     texts = SHARED.of(records.select(SHARED.columns)).with_columns(records["row"])
@@ -224,23 +227,6 @@ def _followed(table: pa.Table) -> pa.Table:
     return own.select("row", "part", label=pl.col("row").min().over("component")).to_arrow()
 
 
-def _bringing(buckets: int) -> Any:
-    """Return a step that sends records that share a text to one partition."""
-
-    def bring(table: pa.Table) -> pa.Table:
-        own = pl.DataFrame(table)
-        labels = own.drop_nulls("row").select("row", "label")
-        if labels.is_empty():
-            return message_table(())
-        part = Part(*json.loads(own["data"].drop_nulls()[0]))
-        records = part.records().join(labels, on="row", maintain_order="left")
-        to, bucket = pl.lit(int(own["to"][0]), dtype=pl.Int64), pl.col("label") % buckets
-        records = records.with_columns(part=to, bucket=bucket).drop("label")
-        return message_table(send_rows("record", records, "bucket"))
-
-    return bring
-
-
 # --- Records that are the same ---------------------------------------------------------------
 
 
@@ -264,20 +250,15 @@ def _merge(bucket: int, given: Given) -> Iterator[Message]:
     yield from send_rows("fate", told, "part")
     several = table.filter(pl.col("size") > 1)
     if several.height:
-        yield from send_rows("made", _made_of(several), "part")
+        # A document goes to the part of its first record, with the cite keys that it may get.
+        made = combine(several.select(*RECORD, "row", "identity", "doubtful"))
+        wanted = wishes(
+            several.select("row", "owner").hstack(WISHES.of(several.select(WISHES.columns)))
+        ).select("own", "in_bib", "made", row="owner")
+        made = made.join(wanted, on="row", maintain_order="left")
+        yield from send_rows("made", made.join(several.select("row", "part"), on="row"), "part")
     doubtful = table.filter("doubtful")["owner"].n_unique()
     yield Message("count", bucket, pack_json({"files": count_files(several), "doubtful": doubtful}))
-
-
-def _made_of(records: pl.DataFrame) -> pl.DataFrame:
-    """Merge documents of several records; return them with the part of their first record, and with
-    the cite keys that they may get (``own``, ``in_bib``, ``made``)."""
-    made = combine(records.select(*RECORD, "row", "identity", "doubtful"))
-    wanted = wishes(
-        records.select("row", "owner").hstack(WISHES.of(records.select(WISHES.columns)))
-    ).select("own", "in_bib", "made", row="owner")
-    owners = records.select("row", "part")
-    return made.join(wanted, on="row", maintain_order="left").join(owners, on="row")
 
 
 def count_files(table: pl.DataFrame) -> dict[str, dict[str, int]]:
@@ -293,11 +274,6 @@ def count_files(table: pl.DataFrame) -> dict[str, dict[str, int]]:
 
 NAMES_AT_ONCE = 100_000
 """Approximate number of names that a worker compares at a time."""
-
-
-def buckets_for(records: int) -> int:
-    """Return the number of partitions for the names of this many records."""
-    return 1 + records // NAMES_AT_ONCE
 
 
 def route_requests(kind: str, table: pl.DataFrame, name: str, buckets: int) -> Iterator[Message]:

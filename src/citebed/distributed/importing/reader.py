@@ -82,7 +82,12 @@ class EngineReader(Reader):
         settings.write_text(json.dumps(values), encoding="utf-8")
         self._looked = _looked_at(self.engine, files, settings)
         found = list(self._select_changed(files, pruned))
-        specs = [self._spec(file) for file, _ in found]
+        specs = []
+        for file, _ in found:
+            lent = self._strings.find_used(file)
+            _, cuts, shares, size = self._looked[file.name]
+            place = {"path": os.fspath(file.path.absolute()), "name": file.name, "lent": lent}
+            specs.append({**place, "cuts": cuts, "shares": shares, "size": size})
         batches = list(_batches(specs))
         answers = _answers(self.engine, "job", partial(_parse, str(settings)), batches)
         formats: dict[str, dict[str, None]] = {}
@@ -93,17 +98,15 @@ class EngineReader(Reader):
             self.notes += [PartNote(*note) for note in answer["notes"]]
         for file, row in found:
             self.sources.append({**row, "format": ", ".join(formats.get(file.name, ()))})
-        return [_parsed(*values) for answer in answers for values in answer["parsed"]]
+        return [
+            ParsedJob(tuple(number), {name: Path(path) for name, path in own.items()}, *rest)
+            for answer in answers
+            for number, own, *rest in answer["parsed"]
+        ]
 
     def _hash_file(self, file: SourceFile) -> str:
         digest: str = self._looked[file.name][0]
         return digest
-
-    def _spec(self, file: SourceFile) -> dict[str, Any]:
-        lent = self._strings.find_used(file)
-        _, cuts, shares, size = self._looked[file.name]
-        place = {"path": os.fspath(file.path.absolute()), "name": file.name, "lent": lent}
-        return {**place, "cuts": cuts, "shares": shares, "size": size}
 
 
 def _answers(
@@ -259,10 +262,16 @@ def _parse(settings: str, number: int, given: Given) -> Iterator[Message]:
 
     def found() -> Iterator[Piece]:
         for spec in json.loads(given["job"][0]):
-            file, cuts = SourceFile(Path(spec["path"]), spec["name"]), spec["cuts"]
+            file = SourceFile(Path(spec["path"]), spec["name"])
+            if spec["cuts"]:
+                with translate_os_errors(file.path), file.path.open("rb") as stream:
+                    for start, size, line, format in spec["cuts"]:
+                        stream.seek(start)
+                        formats.setdefault(file.name, {})[format] = None
+                        yield Piece(format, Chunk(stream.read(size), file.name, line))
+                continue
             whole = split_file(file, recogniser, only, spec["lent"])
-            mine = itertools.islice(whole, *(spec["shares"] or (None,)))
-            for piece in _cut_out(file, cuts) if cuts else mine:
+            for piece in itertools.islice(whole, *(spec["shares"] or (None,))):
                 if isinstance(piece, Piece):
                     formats.setdefault(file.name, {})[piece.format] = None
                     yield piece
@@ -271,28 +280,21 @@ def _parse(settings: str, number: int, given: Given) -> Iterator[Message]:
 
     parsed = [run_job(job) for job in make_jobs(found(), folder)]
     answer = {
-        "parsed": [_as_plain(number, each) for each in parsed],
+        "parsed": [
+            (
+                (number, *each.number),
+                {name: os.fspath(path) for name, path in each.files.items()},
+                each.counts,
+                each.unread,
+                each.problems,
+            )
+            for each in parsed
+        ],
         "notes": [make_note(each.files[RECORDS]) for each in parsed if RECORDS in each.files],
         "problems": [(source, told.line, told.what, told.kind) for source, told in problems],
         "formats": {name: list(used) for name, used in formats.items()},
     }
     yield Message("parsed", number, pack_json(answer))
-
-
-def _cut_out(file: SourceFile, cuts: Iterable[Cut]) -> Iterator[Piece]:
-    with translate_os_errors(file.path), file.path.open("rb") as stream:
-        for start, size, line, format in cuts:
-            stream.seek(start)
-            yield Piece(format, Chunk(stream.read(size), file.name, line))
-
-
-def _as_plain(number: int, parsed: ParsedJob) -> tuple[Any, ...]:
-    files = {name: os.fspath(path) for name, path in parsed.files.items()}
-    return (number, *parsed.number), files, parsed.counts, parsed.unread, parsed.problems
-
-
-def _parsed(number: list[int], files: dict[str, str], *rest: Any) -> ParsedJob:
-    return ParsedJob(tuple(number), {name: Path(path) for name, path in files.items()}, *rest)
 
 
 def make_note(path: Path) -> PartNote:
