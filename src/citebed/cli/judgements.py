@@ -18,7 +18,6 @@ from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     from citebed.evaluation.judgements.cocitation import Cocitations
-    from citebed.evaluation.judgements.sets import Merged
     from citebed.evaluation.judgements.statistics import JudgementStatistics
     from citebed.runs.tables import Qrels
 
@@ -51,7 +50,7 @@ def stats(
 
     Example: citebed qrels stats j1.qrels j12.qrels --documents 9084
     """
-    from citebed.evaluation.judgements.labels import read_labelled_sets
+    from citebed.evaluation.judgements.sets import read_labelled_sets
     from citebed.evaluation.judgements.statistics import describe
 
     style = output.style
@@ -130,7 +129,7 @@ def sample(
 
     Example: citebed qrels sample cranfield.qrels --share 0.5 --seed 1 -o half.qrels
     """
-    from citebed.evaluation.judgements.labels import read_labelled
+    from citebed.evaluation.judgements.sets import read_labelled
     from citebed.evaluation.judgements.sets import sample as draw
 
     before = read_labelled(qrels)
@@ -166,8 +165,7 @@ def subset(
 
     Example: citebed qrels subset all.qrels bm25.run ql.run --depth 20 -o pool20.qrels
     """
-    from citebed.evaluation.judgements.labels import read_labelled
-    from citebed.evaluation.judgements.sets import pooled
+    from citebed.evaluation.judgements.sets import pooled, read_labelled
     from citebed.evaluation.judgements.sets import subset as select
     from citebed.runs.reader import read_run
 
@@ -229,8 +227,8 @@ def difference(
 
     Example: citebed qrels difference j12.qrels j1.qrels -o j2.qrels
     """
-    from citebed.evaluation.judgements.labels import read_labelled
     from citebed.evaluation.judgements.sets import difference as subtract
+    from citebed.evaluation.judgements.sets import read_labelled
 
     before = read_labelled(qrels)
     rest = subtract(before, *others)
@@ -266,8 +264,7 @@ def merge(
 
     Example: citebed qrels merge authors.qrels experts.qrels --rule max --map experts:1=2 -o m.qrels
     """
-    from citebed.evaluation.judgements.labels import read_labelled_sets
-    from citebed.evaluation.judgements.sets import RULES
+    from citebed.evaluation.judgements.sets import RULES, read_labelled_sets
     from citebed.evaluation.judgements.sets import merge as merge_sets
 
     style, maps = output.style, _parse_maps(grades or [])
@@ -275,7 +272,16 @@ def merge(
     merged = merge_sets(sets, rule, maps)
     facts = {"tool": "qrels merge", "rule": rule, "map": maps, "conflicts": merged.conflicts.height}
     _write(out, merged.qrels, facts, files)
-    _print_conflicts(merged, style)
+    if style != "table":
+        print_rows(merged.conflicts.to_dicts(), style)
+    elif merged.conflicts.height:
+        from citebed.report.tables import frame_table
+
+        shown = frame_table(merged.conflicts.head(LISTED), none="-", left=[0])
+        typer.echo(shown.text(), nl=False)
+        if merged.conflicts.height > LISTED:
+            more = count(merged.conflicts.height - LISTED, "more conflict")
+            say(f"… and {more}; --csv prints all")
     for one in sets:
         say(f"read {_amount(one)} from {_name(one)}")
     say(f"rule {rule}: {RULES[rule][0]}")
@@ -307,21 +313,6 @@ def _parse_maps(texts: list[str]) -> dict[str, dict[int, int]]:
                     f"{new}. Give it one new grade."
                 )
     return maps
-
-
-def _print_conflicts(merged: Merged, style: str) -> None:
-    if style != "table":
-        print_rows(merged.conflicts.to_dicts(), style)
-        return
-    if not merged.conflicts.height:
-        return
-    from citebed.report.tables import frame_table
-
-    shown = frame_table(merged.conflicts.head(LISTED), none="-", left=[0])
-    typer.echo(shown.text(), nl=False)
-    if merged.conflicts.height > LISTED:
-        more = count(merged.conflicts.height - LISTED, "more conflict")
-        say(f"… and {more}; --csv prints all")
 
 
 # --- expand -----------------------------------------------------------------------------------

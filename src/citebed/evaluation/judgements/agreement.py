@@ -10,9 +10,8 @@ several judges judged, as a sample of all items.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -108,7 +107,10 @@ def _coded(judgements: Columns, scale: Scale | None, among: Sequence[Any] = ()) 
     """Code the judgements of items with two or more judges, optionally of some judges only."""
     table = _table(judgements)
     if among:
-        _check_judges(table, among)
+        known = {str(judge) for judge in table["judge"].unique().to_list()}
+        for judge in among:
+            if str(judge) not in known:
+                raise UnknownName("judge", str(judge), known)
         table = table.filter(pl.col("judge").cast(pl.String).is_in([str(judge) for judge in among]))
     shared = table.filter(pl.len().over("item") > 1)
     values = table["value"].unique().sort().to_list()
@@ -151,13 +153,6 @@ def _table(judgements: Columns) -> pl.DataFrame:
     return table
 
 
-def _check_judges(table: pl.DataFrame, among: Sequence[Any]) -> None:
-    known = {str(judge) for judge in table["judge"].unique().to_list()}
-    for judge in among:
-        if str(judge) not in known:
-            raise UnknownName("judge", str(judge), known)
-
-
 # --- resampling -----------------------------------------------------------------------------
 
 Statistic = Callable[[Floats], Floats]
@@ -187,7 +182,14 @@ def _limits(
     columns: Floats, statistic: Statistic, bootstrap: Bootstrap
 ) -> tuple[float | None, float | None, str]:
     """Return the percentiles of a figure over resampled items, and a note."""
-    drawn = np.concatenate(list(_resampled(columns, statistic, bootstrap)))
+    step = max(1, _BLOCK // max(1, columns.shape[1]))
+    starts = range(0, max(1, bootstrap.samples), step)
+    seeds = np.random.SeedSequence(bootstrap.seed).generate_state(len(starts))
+    blocks = [
+        statistic(resampled_sums(columns, min(step, bootstrap.samples - start), int(seed)))
+        for start, seed in zip(starts, seeds, strict=True)
+    ]
+    drawn = np.concatenate(blocks)
     known = drawn[~np.isnan(drawn)]
     lost = len(drawn) - len(known)
     note = f"in {lost:,} of {len(drawn):,} samples all judgements are equal" if lost else ""
@@ -198,16 +200,6 @@ def _limits(
     if np.ptp(known) == 0:
         note = "no variation between samples: the interval is not informative"
     return float(low), float(high), note
-
-
-def _resampled(columns: Floats, statistic: Statistic, bootstrap: Bootstrap) -> Iterator[Floats]:
-    """Yield the figure of every sample in blocks, each with its own seed."""
-    step = max(1, _BLOCK // max(1, columns.shape[1]))
-    starts = range(0, max(1, bootstrap.samples), step)
-    seeds = np.random.SeedSequence(bootstrap.seed).generate_state(len(starts))
-    for start, seed in zip(starts, seeds, strict=True):
-        samples = min(step, bootstrap.samples - start)
-        yield statistic(resampled_sums(columns, samples, int(seed)))
 
 
 # --- raw agreement --------------------------------------------------------------------------
@@ -259,8 +251,21 @@ def cohens_kappa(
         return Agreement(measure, None, None, None, coded.n_items, coded.n_judges, note)
     places = np.arange(len(coded.scale)) if weights == "none" else coded.places(measure)
     apart = WEIGHTS[weights](np.abs(places[:, None] - places[None, :]).astype(np.float64))
-    columns, cells = _cells(_both(coded))
-    return _measured(measure, coded, columns, lambda sums: _kappa(sums, cells, apart), bootstrap)
+    both = np.zeros((coded.n_items, 2), dtype=np.int64)  # the values of the two judges
+    both[coded.items, coded.judges] = coded.values
+    # The non-empty cells of the two judges' table, and the cell of each item.
+    cells, which = np.unique(both, axis=0, return_inverse=True)
+    columns = np.zeros((len(both), len(cells)))
+    columns[np.arange(len(both)), which.reshape(-1)] = 1
+
+    def kappa(sums: Floats) -> Floats:
+        first, second = (sums @ np.eye(len(apart))[cells[:, judge]] for judge in (0, 1))
+        observed = sums @ apart[cells[:, 0], cells[:, 1]]
+        expected = ((first @ apart) * second).sum(axis=1) / sums.sum(axis=1)
+        one_value = np.count_nonzero(first + second, axis=1) < 2
+        return np.where(one_value, np.nan, 1 - observed / np.where(one_value, 1.0, expected))
+
+    return _measured(measure, coded, columns, kappa, bootstrap)
 
 
 WEIGHTS: dict[str, Callable[[Floats], Floats]] = {
@@ -269,52 +274,6 @@ WEIGHTS: dict[str, Callable[[Floats], Floats]] = {
     "quadratic": np.square,
 }
 """The weight of a disagreement, as a function of the distance of the values."""
-
-
-def _both(coded: _Coded) -> Integers:
-    """Return the values of the first and of the second judge, one row per item."""
-    values = np.zeros((coded.n_items, 2), dtype=np.int64)
-    values[coded.items, coded.judges] = coded.values
-    return values
-
-
-def _cells(pairs: Integers) -> tuple[Floats, Integers]:
-    """Return the non-empty cells of the two judges' table, and the cell of each item."""
-    cells, which = np.unique(pairs.reshape(-1, 2), axis=0, return_inverse=True)
-    columns = np.zeros((len(pairs), len(cells)))
-    columns[np.arange(len(pairs)), which.reshape(-1)] = 1
-    return columns, cells
-
-
-def _kappa(sums: Floats, cells: Integers, apart: Floats) -> Floats:
-    first, second = (sums @ np.eye(len(apart))[cells[:, judge]] for judge in (0, 1))
-    observed = sums @ apart[cells[:, 0], cells[:, 1]]
-    expected = ((first @ apart) * second).sum(axis=1) / sums.sum(axis=1)
-    one_value = np.count_nonzero(first + second, axis=1) < 2
-    return np.where(one_value, np.nan, 1 - observed / np.where(one_value, 1.0, expected))
-
-
-def kappas_of_pairs(
-    judgements: Columns,
-    *,
-    weights: Weights = "none",
-    scale: Scale | None = None,
-    bootstrap: Bootstrap = USUAL,
-) -> dict[tuple[Any, Any], Agreement]:
-    """Compute Cohen's kappa for every two judges with a common item."""
-    coded = _coded(judgements, scale)
-    theirs = [set(coded.items[coded.judges == judge]) for judge in range(len(coded.names))]
-    return {
-        (coded.names[a], coded.names[b]): cohens_kappa(
-            judgements,
-            judges=(coded.names[a], coded.names[b]),
-            weights=weights,
-            scale=scale,
-            bootstrap=bootstrap,
-        )
-        for a, b in combinations(range(len(coded.names)), 2)
-        if theirs[a] & theirs[b]
-    }
 
 
 # --- Krippendorff's alpha -------------------------------------------------------------------
@@ -344,7 +303,12 @@ def krippendorffs_alpha(
     if metric == "interval" and not all(isinstance(v, int | float) for v in coded.scale):
         raise CitebedError(f"{measure} needs numbers, found '{shorten(str(coded.scale[0]))}'.")
     places = np.zeros(len(coded.scale)) if metric == "nominal" else coded.places(measure)
-    columns, cells = _coincidences(_counts(coded))
+    counts = _counts(coded)
+    # How often two values coincide in each item, in both orders; pairs that never do are left out.
+    cells = np.argwhere(np.triu(counts.T @ counts))
+    one, other = counts[:, cells[:, 0]], counts[:, cells[:, 1]]
+    met = np.where(cells[:, 0] == cells[:, 1], one * (one - 1), 2 * one * other)
+    columns = met / (counts.sum(axis=1) - 1)[:, None]
 
     def alpha(sums: Floats) -> Floats:
         totals = sums @ (np.eye(len(places))[cells].sum(axis=1) / 2)
@@ -354,19 +318,6 @@ def krippendorffs_alpha(
         return np.where(one_value, np.nan, 1 - (totals.sum(axis=1) - 1) * observed / chance)
 
     return _measured(measure, coded, columns, alpha, bootstrap)
-
-
-def _coincidences(counts: Floats) -> tuple[Floats, Integers]:
-    """Count how often two values coincide in each item, in both orders, and return these pairs.
-
-    Pairs that never coincide have no column.
-    """
-    sizes = counts.sum(axis=1) - 1
-    cells = np.argwhere(np.triu(counts.T @ counts))
-    first, second = counts[:, cells[:, 0]], counts[:, cells[:, 1]]
-    same = cells[:, 0] == cells[:, 1]
-    met = np.where(same, first * (first - 1), 2 * first * second)
-    return met / sizes[:, None], cells
 
 
 _Two = tuple[Floats, Floats]  # disagreement as observed, and as expected by chance

@@ -91,11 +91,6 @@ def both_ways(pairs: pl.DataFrame) -> pl.DataFrame:
     return both.group_by("doc_id", "other_id").agg(pl.col("count").max())
 
 
-def added(*tables: pl.DataFrame) -> pl.DataFrame:
-    """Add up the counts of pairs from several sources."""
-    return pl.concat(tables).group_by("doc_id", "other_id").agg(pl.col("count").sum())
-
-
 def expand(
     qrels: Qrels,
     pairs: pl.DataFrame,
@@ -115,10 +110,27 @@ def expand(
     seeds = table.filter(pl.col("relevance") >= how.rel).select(*PAIR)
     candidates = seeds.join(pairs, on="doc_id")
     if own is not None:
-        candidates = _less_own(candidates, own)
+        # Subtract one co-citation if the query's own paper cites both documents.
+        own = own.select(*PAIR).unique().with_columns(there=pl.lit(1.0))
+        others = own.rename({"doc_id": "other_id"})
+        cited = [
+            candidates.join(there, on=pair, how="left", maintain_order="left")["there"].fill_null(0)
+            for there, pair in ((own, PAIR), (others, ["query_id", "other_id"]))
+        ]
+        candidates = candidates.with_columns(count=pl.col("count") - cited[0] * cited[1])
     candidates = candidates.filter(pl.col("count") > 0)
     often = candidates.filter(pl.col("count") >= how.min_cocitations)
-    new = _candidates(often)
+    # One row per query and document, with the most co-cited relevant document.
+    new = (
+        often.sort("count", "doc_id", descending=[True, False])
+        .group_by("query_id", "other_id", maintain_order=True)
+        .agg(
+            pl.col("count").first(),
+            through=pl.col("doc_id").first(),
+            relevant=pl.len().cast(pl.Int64),
+        )
+        .rename({"other_id": "doc_id"})
+    )
     passed = candidates.select("query_id", "other_id").n_unique() - new.height
     unjudged = new.join(table, on=PAIR, how="anti")
     allowed = unjudged if barred is None else unjudged.join(barred, on=PAIR, how="anti")
@@ -130,30 +142,6 @@ def expand(
         below_minimum=passed,
         already_judged=new.height - unjudged.height,
         excluded=unjudged.height - allowed.height,
-    )
-
-
-def _less_own(candidates: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:
-    """Subtract one co-citation if the query's own paper cites both documents."""
-    own = own.select(*PAIR).unique().with_columns(there=pl.lit(1.0))
-    ours = candidates.join(own, on=PAIR, how="left", maintain_order="left")["there"]
-    others = own.rename({"doc_id": "other_id"})
-    theirs = candidates.join(others, on=["query_id", "other_id"], how="left", maintain_order="left")
-    both = ours.fill_null(0.0) * theirs["there"].fill_null(0.0)
-    return candidates.with_columns(count=pl.col("count") - both)
-
-
-def _candidates(often: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per query and document, with the most co-cited relevant document."""
-    return (
-        often.sort("count", "doc_id", descending=[True, False])
-        .group_by("query_id", "other_id", maintain_order=True)
-        .agg(
-            pl.col("count").first(),
-            through=pl.col("doc_id").first(),
-            relevant=pl.len().cast(pl.Int64),
-        )
-        .rename({"other_id": "doc_id"})
     )
 
 
@@ -209,7 +197,8 @@ def from_collection(
         "doc_id", pl.col("target_id").alias("other_id"), pl.col("weight").alias("count")
     )
     links = links.drop_nulls()
-    pairs = added(cocitations(lists, relevant), both_ways(links))
+    pairs = pl.concat([cocitations(lists, relevant), both_ways(links)])
+    pairs = pairs.group_by("doc_id", "other_id").agg(pl.col("count").sum())
     own = _own_lists(collection, queries, qrels) if not_own_paper else None
     what = (
         f"{lists['citer'].n_unique():,} reference lists with {lists.height:,} citations of its "
@@ -225,27 +214,22 @@ def from_file(path: Path) -> Cocitations:
     The default count is 1.
     """
     if is_parquet(path):
-        pairs = _table_of_pairs(path)
+        pairs = read_parquet(path)
+        missing = [name for name in ("doc_id", "other_id", "count") if name not in pairs.columns]
+        if missing:
+            raise FormatError(path, None, f"missing column: {', '.join(missing)}.")
+        try:
+            ids = [id_column(pairs[name]) for name in ("doc_id", "other_id")]
+            pairs = pl.DataFrame([*ids, number_column(pairs["count"], pl.Float64)])
+        except CitebedError as error:
+            raise FormatError(path, None, str(error)) from None
+        if (pairs["count"] < 0).any():
+            raise FormatError(path, None, "a count is below 0.")
     else:
         rows = [_pair(path, at, line) for at, line in read_data_lines(path)]
         schema = {"doc_id": pl.String, "other_id": pl.String, "count": pl.Float64}
         pairs = pl.DataFrame(rows, schema, orient="row")
     return Cocitations(both_ways(pairs), None, None, f"{pairs.height:,} pairs of documents")
-
-
-def _table_of_pairs(path: Path) -> pl.DataFrame:
-    pairs = read_parquet(path)
-    missing = [name for name in ("doc_id", "other_id", "count") if name not in pairs.columns]
-    if missing:
-        raise FormatError(path, None, f"missing column: {', '.join(missing)}.")
-    try:
-        ids = [id_column(pairs[name]) for name in ("doc_id", "other_id")]
-        checked = pl.DataFrame([*ids, number_column(pairs["count"], pl.Float64)])
-    except CitebedError as error:
-        raise FormatError(path, None, str(error)) from None
-    if (checked["count"] < 0).any():
-        raise FormatError(path, None, "a count is below 0.")
-    return checked
 
 
 def _pair(path: Path, at: int, line: str) -> tuple[str, str, float]:

@@ -1,32 +1,80 @@
 """Operations on judgement sets: sample, subset, difference, merge.
 
 They accept files, tables, dicts or `Qrels` and return `Qrels`. They do not change their inputs, and
-keep the order of the rows and the labels (`labels`). As in trec_eval, a grade below 0 means pooled
-but not judged.
+keep the order of the rows and the labels. As in trec_eval, a grade below 0 means pooled but not
+judged.
+
+The second field of a file may name the source of each judgement. Evaluation programs ignore this
+field. A campaign's export has ``cited``, ``manual`` or ``automatic`` there; a merged set has the
+name of the first set that judged, and an expanded set ``cocited``. In tables it is the column
+``label``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from citebed.errors import CitebedError, UnknownName
-from citebed.evaluation.judgements.labels import LABEL, as_labelled, set_label
+from citebed.files.input_files import reusable_path
+from citebed.files.parquet import read_parquet
+from citebed.runs.kba_files import detect_kba_form
 from citebed.runs.ranking import check_repeated_pairs, distinct, in_rank_order, number_pairs
-from citebed.runs.tables import Flags, Ints, Qrels, Run
-from citebed.runs.trec_files import LARGEST_GRADE
+from citebed.runs.reader import as_qrels, distinct_names, read_qrels, run_name
+from citebed.runs.tables import Flags, Ints, Qrels, Run, is_parquet
+from citebed.runs.trec_files import LARGEST_GRADE, QRELS, read_coded
 
+LABEL = "label"
+_SECOND = QRELS._replace(columns=("iteration", "doc_id", "relevance"))
+_A_NUMBER = r"^Q?[0-9]+$"
+"""An iteration or the number of a reference, which is not a source."""
 PAIR = ["query_id", "doc_id"]
 SampleBy = Literal["judgement", "query"]
 
 
+def read_labelled(path: str | Path) -> Qrels:
+    """Read judgements, with a column ``label`` if their second field has words."""
+    path = Path(path)
+    with reusable_path(path) as file:
+        qrels = replace(read_qrels(file), name=run_name(path), source=path)
+        labels = _read_labels(file)
+    if labels is None or labels.str.contains(_A_NUMBER).all():
+        return qrels
+    return replace(qrels, rows=qrels.table.with_columns(labels.alias(LABEL)))
+
+
+def _read_labels(file: Path) -> pl.Series | None:
+    if not is_parquet(file):
+        if detect_kba_form(file) is not None:
+            return None  # in KBA's files the second field is the document
+        return read_coded(file, _SECOND)["iteration"]
+    table = read_parquet(file)
+    # Without a column "relevance", "label" is PyTerrier's name for the relevance.
+    known = {"relevance", LABEL} <= set(table.columns)
+    return table[LABEL].cast(pl.String).fill_null("0") if known else None
+
+
+def read_labelled_sets(paths: Sequence[Path]) -> list[Qrels]:
+    """Read judgement sets with labels, under distinct names."""
+    names = distinct_names(paths)
+    return [
+        replace(read_labelled(path), name=name) for path, name in zip(paths, names, strict=True)
+    ]
+
+
+def _as_labelled(data: Any) -> Qrels:
+    """Convert judgements; read files with their labels."""
+    return read_labelled(data) if isinstance(data, str | Path) else as_qrels(data)
+
+
 def as_checked_qrels(data: Any) -> Qrels:
     """Convert judgements; raise an error if a document is judged twice for a query."""
-    qrels = as_labelled(data)
+    qrels = _as_labelled(data)
     check_repeated_pairs(qrels, number_pairs(qrels.table).keys[0])
     return qrels
 
@@ -46,7 +94,7 @@ def sample(qrels: Any, share: float, seed: int = 0, by: SampleBy = "judgement") 
         raise CitebedError(f"the share {share} is not above 0 and up to 1.")
     if by not in ("judgement", "query"):
         raise UnknownName("way of sampling", by, ("judgement", "query"))
-    judgements = as_labelled(qrels)
+    judgements = _as_labelled(qrels)
     pairs = number_pairs(judgements.table)
     keys = pairs.keys[0]
     check_repeated_pairs(judgements, keys)
@@ -57,26 +105,16 @@ def sample(qrels: Any, share: float, seed: int = 0, by: SampleBy = "judgement") 
     drawn = np.zeros(len(keys), bool)
     if by == "query":
         lots = np.argsort(np.argsort(draw.random(len(starts))))
-        drawn[order] = (lots < round_half_up(share * len(starts)))[query]
+        drawn[order] = (lots < np.floor(share * len(starts) + 0.5))[query]
     else:
-        drawn[order] = _drawn(draw, starts, query, share)
+        # First draw for the sizes of the queries, then for the rows; neither depends on share.
+        sizes = np.diff(np.append(starts, len(query)))
+        wanted = np.floor(share * sizes + draw.random(len(starts)))
+        shuffled = np.lexsort((draw.random(len(query)), query))
+        place = np.empty(len(query), np.int64)
+        place[shuffled] = np.arange(len(query)) - starts[query]
+        drawn[order] = place < wanted[query]
     return Qrels(judgements.table.filter(pl.Series(drawn)), judgements.name)
-
-
-def round_half_up(value: float) -> int:
-    """Round to the nearest integer, halves up."""
-    return int(np.floor(value + 0.5))
-
-
-def _drawn(draw: np.random.Generator, starts: Ints, query: Ints, share: float) -> Flags:
-    """Return which rows stay."""
-    sizes = np.diff(np.append(starts, len(query)))
-    # First draw for the sizes of the queries, then for the rows; neither draw depends on share.
-    wanted = np.floor(share * sizes + draw.random(len(starts)))
-    order = np.lexsort((draw.random(len(query)), query))
-    place = np.empty(len(query), np.int64)
-    place[order] = np.arange(len(query)) - starts[query]
-    return np.asarray(place < wanted[query])
 
 
 def subset(
@@ -101,20 +139,17 @@ def subset(
         conditions.append(pl.col("relevance") >= min_relevance)
     judged = as_checked_qrels(qrels)
     if sources is not None:
-        conditions.append(_from(judged, _ids("source", sources)))
+        wanted, column = _ids("source", sources), judged.table.get_column(LABEL, default=None)
+        known = [] if column is None else column.unique().sort().to_list()
+        if not known:
+            raise CitebedError(
+                f"{judged.name} does not name the sources of its judgements in the second field."
+            )
+        for source in wanted:
+            if source not in known:
+                raise UnknownName("source", source, known)
+        conditions.append(pl.col(LABEL).is_in(wanted))
     return Qrels(judged.table.filter(*conditions) if conditions else judged.table, judged.name)
-
-
-def _from(qrels: Qrels, sources: list[str]) -> pl.Expr:
-    known = qrels.table[LABEL].unique().sort().to_list() if LABEL in qrels.table.columns else []
-    if not known:
-        raise CitebedError(
-            f"{qrels.name} does not name the sources of its judgements in the second field."
-        )
-    for source in sources:
-        if source not in known:
-            raise UnknownName("source", source, known)
-    return pl.col(LABEL).is_in(sources)
 
 
 def _ids(name: str, values: Iterable[str]) -> list[str]:
@@ -128,7 +163,7 @@ def pooled(qrels: Any, runs: Iterable[Run], depth: int) -> Qrels:
     tops = [in_rank_order(run).filter(pl.col("rank") <= depth).select(PAIR) for run in runs]
     if not tops:
         raise CitebedError("a pool needs at least one run.")
-    judgements = as_labelled(qrels)
+    judgements = _as_labelled(qrels)
     ours, *pool = number_pairs(judgements.table, *tops).keys
     check_repeated_pairs(judgements, ours)
     inside = np.isin(ours, np.concatenate(pool))
@@ -224,10 +259,6 @@ def _majority(of: _Grades) -> Answer:
     return elected.first(), elected.alike()
 
 
-def _agreed(of: _Grades) -> Answer:
-    return of.first(), of.alike() & of.there.all(axis=1)
-
-
 RULES: dict[str, tuple[str, Callable[[_Grades], Answer]]] = {
     "first": ("the grade of the first set that judges it", lambda of: _always(of.first())),
     "max": ("the highest grade", lambda of: _always(of.highest())),
@@ -235,7 +266,10 @@ RULES: dict[str, tuple[str, Callable[[_Grades], Answer]]] = {
     "mean": ("the mean, rounded; halves go up", _mean),
     "majority": ("the grade of most sets; ties are left out", _majority),
     "undisputed": ("left out if two sets disagree", lambda of: (of.first(), of.alike())),
-    "agreed": ("kept only if all sets give the same grade", _agreed),
+    "agreed": (
+        "kept only if all sets give the same grade",
+        lambda of: (of.first(), of.alike() & of.there.all(axis=1)),
+    ),
 }
 
 
@@ -273,7 +307,7 @@ def merge(
         raise UnknownName("rule", rule, RULES)
     if not sets:
         raise CitebedError("merge needs at least one judgement set.")
-    judged = [as_labelled(one) for one in sets]
+    judged = [_as_labelled(one) for one in sets]
     names = _names(judged)
     for name in maps or {}:
         if name not in names:
@@ -287,9 +321,27 @@ def merge(
     there = np.zeros(matrix.shape, bool)
     for at, (one, name, row) in enumerate(zip(judged, names, rows, strict=True)):
         matrix[row, at], there[row, at] = _mapped(one, (maps or {}).get(name, {})), True
-    grades = _Grades(matrix, there)
-    labels = _labels(judged, rows, grades)
-    return _merged(pairs.table(every), grades, names, rule, labels)
+    every_grade, table = _Grades(matrix, there), pairs.table(every)
+    grades = _Grades(matrix, there & (matrix >= 0))
+    number = grades.there.sum(axis=1)
+    grade, has_grade = RULES[rule][1](grades)
+    grade = np.where(number > 0, grade, every_grade.highest())
+    merged = has_grade | (number == 0)
+    labelled = table.with_columns(_labels(judged, rows, every_grade), relevance=grade)
+    disputed = (number > 1) & ~grades.alike()
+    columns = [*zip(names, matrix.T, there.T, strict=True), ("merged", grade, merged)]
+    series = [
+        pl.Series(name, values[disputed]).set(pl.Series(~known[disputed]), None)
+        for name, values, known in columns
+    ]
+    return Merged(
+        Qrels(labelled.select(*PAIR, "relevance", LABEL).filter(pl.Series(merged)), "merged"),
+        table.filter(pl.Series(disputed)).with_columns(series),
+        rule,
+        pairs=len(grade),
+        shared=int((number > 1).sum()),
+        left_out=int((~merged).sum()),
+    )
 
 
 def _names(sets: Sequence[Qrels]) -> list[str]:
@@ -324,40 +376,9 @@ def _labels(sets: Sequence[Qrels], rows: Sequence[Ints], grades: _Grades) -> pl.
     """Return each pair's label in the first set that judges it."""
     judged = grades.there & (grades.grades >= 0)
     first = np.where(judged.any(axis=1), judged.argmax(axis=1), grades.there.argmax(axis=1))
-    labels = pl.Series(LABEL, [set_label(one.name) for one in sets]).gather(first)
+    labels = pl.Series(LABEL, ["-".join(one.name.split()) or "0" for one in sets]).gather(first)
     for at, (one, row) in enumerate(zip(sets, rows, strict=True)):
         if LABEL in one.table.columns:
             own = first[row] == at
             labels = labels.scatter(row[own], one.table[LABEL].filter(pl.Series(own)))
     return labels
-
-
-def _merged(
-    pairs: pl.DataFrame, grades: _Grades, names: list[str], rule: str, labels: pl.Series
-) -> Merged:
-    judged = _Grades(grades.grades, grades.there & (grades.grades >= 0))
-    number = judged.there.sum(axis=1)
-    grade, has_grade = RULES[rule][1](judged)
-    grade = np.where(number > 0, grade, grades.highest())
-    merged = has_grade | (number == 0)
-    disputed = (number > 1) & ~judged.alike()
-    table = pairs.with_columns(labels, relevance=grade).select(*PAIR, "relevance", LABEL)
-    return Merged(
-        Qrels(table.filter(pl.Series(merged)), "merged"),
-        _conflicts(pairs, grades, names, (grade, merged), disputed),
-        rule,
-        pairs=len(grade),
-        shared=int((number > 1).sum()),
-        left_out=int((~merged).sum()),
-    )
-
-
-def _conflicts(
-    pairs: pl.DataFrame, grades: _Grades, names: list[str], merged: Answer, which: Flags
-) -> pl.DataFrame:
-    columns = [*zip(names, grades.grades.T, grades.there.T, strict=True), ("merged", *merged)]
-    series = [
-        pl.Series(name, values[which]).set(pl.Series(~there[which]), None)
-        for name, values, there in columns
-    ]
-    return pairs.filter(pl.Series(which)).with_columns(series)

@@ -14,8 +14,7 @@ import numpy as np
 import polars as pl
 
 from citebed.errors import CitebedError
-from citebed.evaluation.judgements.labels import LABEL
-from citebed.evaluation.judgements.sets import as_checked_qrels
+from citebed.evaluation.judgements.sets import LABEL, as_checked_qrels
 
 
 class JudgementCounts(NamedTuple):
@@ -70,7 +69,20 @@ class JudgementStatistics:
             for source, tally in self.sources.items()
             for what, value in tally.per_query(self.queries).items()
         }
-        figures = {**self.table_2(), **self._counts(), **by_source}
+        spreads = {"judged": self.judged_per_query, "relevant": self.relevant_per_query}
+        figures = {
+            **self.table_2(),
+            "documents": self.documents,
+            "judgements": self.judgements,
+            **{f"grade {grade}": number for grade, number in self.grades.items()},
+            **{
+                f"{what} per query, {name}": value
+                for what, spread in spreads.items()
+                for name, value in zip(("smallest", "median", "largest"), spread, strict=True)
+            },
+            "queries without relevant": self.without_relevant,
+            **by_source,
+        }
         return [{"qrels": self.name, "figure": k, "value": v} for k, v in figures.items()]
 
     def table_2(self) -> dict[str, float]:
@@ -82,20 +94,6 @@ class JudgementStatistics:
             figures["documents of the collection"] = self.collection
             figures["relevant per 1,000 documents"] = self.per_thousand
         return figures
-
-    def _counts(self) -> dict[str, float]:
-        spreads = {"judged": self.judged_per_query, "relevant": self.relevant_per_query}
-        return {
-            "documents": self.documents,
-            "judgements": self.judgements,
-            **{f"grade {grade}": number for grade, number in self.grades.items()},
-            **{
-                f"{what} per query, {name}": value
-                for what, spread in spreads.items()
-                for name, value in zip(("smallest", "median", "largest"), spread, strict=True)
-            },
-            "queries without relevant": self.without_relevant,
-        }
 
 
 def describe(qrels: Any, rel: int = 1, documents: int | None = None) -> JudgementStatistics:

@@ -5,13 +5,29 @@ A measure is written as in ir_measures: ``nDCG@10``, ``AP(rel=2)``, ``RBP(p=0.9)
 
 from __future__ import annotations
 
-from citebed.evaluation.measures.ap import AP, GMAP, YAAP, infAP
-from citebed.evaluation.measures.auc import AUC, RescaledAUC
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.measures.iprec import ElevenPoint, IPrec
-from citebed.evaluation.measures.judged import Bpref, GMBpref, Judged, Unjudged
 from citebed.evaluation.measures.ndcg import BinG, G, RnDCG, nDCG, nDCGRel
-from citebed.evaluation.measures.precision import RR, P, R, RelativeP, Rprec, RprecMult, Success
+from citebed.evaluation.measures.precision import (
+    AP,
+    AUC,
+    GMAP,
+    RR,
+    YAAP,
+    Bpref,
+    ElevenPoint,
+    GMBpref,
+    IPrec,
+    Judged,
+    P,
+    R,
+    RelativeP,
+    RescaledAUC,
+    Rprec,
+    RprecMult,
+    Success,
+    Unjudged,
+    infAP,
+)  # fmt: skip
 from citebed.evaluation.measures.rbp import ERR, RBP, GradedRBP, RBPResidual
 from citebed.evaluation.measures.sets import (
     SU,

@@ -63,7 +63,18 @@ def measure(text: str | Measure, unless_given: Mapping[str, Any] | None = None) 
         return replace(usual, **(unless_given or {}))
     call = _call(text)
     kind = measure_class(call.name)
-    return kind(**{**(unless_given or {}), **_parameters(kind, call)}, **_cutoff(call.cutoff))
+    types = {field.name: str(field.type) for field in fields(kind) if field.name != "cutoff"}
+    given: dict[str, Any] = {
+        name: _typed(kind, name, value, types[name])
+        for name, value in call.known_params(kind.NAME, types).items()
+    }
+    if (cutoff := call.cutoff) is not None:
+        whole = parse_integer(cutoff)
+        number = parse_number(cutoff) if whole is None else whole
+        if number is None and cutoff != "R":
+            raise CitebedError(f"the cut-off '@{cutoff}' is not a number (or R).")
+        given["cutoff"] = "R" if cutoff == "R" else number
+    return kind(**{**(unless_given or {}), **given})
 
 
 def _call(text: str) -> Call:
@@ -113,24 +124,6 @@ def measure_class(name: str) -> type[Measure]:
     if (usual := class_by_usual_name(name)) is not None:
         return usual
     raise UnknownName("measure", name, MEASURES, usual=USUAL_NAMES)
-
-
-def _cutoff(text: str | None) -> dict[str, Any]:
-    if text is None:
-        return {}
-    if text == "R":
-        return {"cutoff": "R"}
-    whole = parse_integer(text)
-    cutoff = parse_number(text) if whole is None else whole
-    if cutoff is None:
-        raise CitebedError(f"the cut-off '@{text}' is not a number (or R).")
-    return {"cutoff": cutoff}
-
-
-def _parameters(kind: type[Measure], call: Call) -> dict[str, Any]:
-    types = {field.name: str(field.type) for field in fields(kind) if field.name != "cutoff"}
-    values = call.known_params(kind.NAME, types)
-    return {name: _typed(kind, name, value, types[name]) for name, value in values.items()}
 
 
 def _typed(kind: type[Measure], name: str, value: Value, wanted: str) -> Any:

@@ -1,18 +1,98 @@
-"""Normalised discounted cumulated gain, and trec_eval's experimental relatives of it."""
+"""Gains of grades, nDCG, and trec_eval's experimental relatives of it."""
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.measures.base import Measure, ratio
-from citebed.evaluation.measures.gains import GainMeasure, Gains
 from citebed.evaluation.measures.rankings import Rankings, running
 from citebed.runs.tables import Floats, Ints
 
 KINDS = ("log2", "exp-log2")
+_PAIR = re.compile(r"\s*([0-9]{1,9})=([^,]+)")
+
+
+def parse_gains(owner: str, text: str) -> dict[int, float]:
+    """Parse gains such as ``1=3.5,2=9``; of a grade named twice, the last gain counts."""
+    gains = {}
+    for part in text.split(",") if text else ():
+        pair = _PAIR.fullmatch(part)
+        try:
+            gain = float(pair[2]) if pair else math.nan
+        except ValueError:
+            gain = math.nan
+        if pair is None or not math.isfinite(gain):
+            raise CitebedError(
+                f"{owner}: cannot read the gain '{part}'. Write grade=gain, as in gains='1=3,2=9'; "
+                "a grade is a whole number from 0, a gain a number."
+            )
+        gains[int(pair[1])] = gain
+    return gains
+
+
+@dataclass(frozen=True, eq=False)
+class Gains:
+    """Gains of the retrieved documents and of the ideal rankings.
+
+    ``retrieved`` has one gain per row of the rankings. ``ideal`` has the gains of all judgements,
+    each query's best first; negative gains are 0, since an ideal ranking omits these documents.
+    """
+
+    rankings: Rankings
+    retrieved: Floats
+    ideal: Floats
+
+    @cached_property
+    def positive(self) -> Floats:
+        """The number of documents with a gain above 0, per query."""
+        return self.by_query((self.ideal > 0).astype(np.float64))
+
+    def by_query(self, amounts: Floats) -> Floats:
+        """Sum amounts, one per row of the ideal rankings, within each query."""
+        rankings = self.rankings
+        return np.bincount(rankings.judged_query, amounts, rankings.queries).astype(np.float64)
+
+    def ideal_at(self, amounts: Floats, query: Ints, rank: Ints) -> Floats:
+        """Return the running sums of amounts along ideal rankings, at given queries and ranks."""
+        rankings = self.rankings
+        sums = running(rankings.judged_query, rankings.ideal_place, amounts, rankings.queries)
+        starts = np.searchsorted(rankings.judged_query, np.arange(rankings.queries + 1))
+        last = np.minimum(starts[query] + rank, starts[query + 1]) - 1
+        return np.asarray(np.where(rank > 0, sums[last], 0.0))
+
+
+def _gain(grades: Ints, rel: int, own: Mapping[int, float]) -> Floats:
+    gains = np.where(grades >= max(rel, 1), grades, 0).astype(np.float64)
+    for grade, gain in own.items():
+        gains[grades == grade] = gain
+    return gains
+
+
+@dataclass(frozen=True, kw_only=True)
+class GainMeasure(Measure):
+    """Base class of measures of gains; ``gains`` overrides the gains of grades."""
+
+    gains: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parse_gains(self.NAME, self.gains)
+
+    def gained(self, rankings: Rankings) -> Gains:
+        """Return the gains of rankings and of the ideal rankings."""
+        own = parse_gains(self.NAME, self.gains)
+        retrieved = _gain(rankings.relevance, self.rel, own)
+        ideal = np.maximum(_gain(rankings.judged_relevance, self.rel, own), 0.0)
+        if own:
+            ideal = ideal[np.lexsort((-ideal, rankings.judged_query))]
+        return Gains(rankings, retrieved, ideal)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,33 +122,23 @@ class nDCG(GainMeasure):
             )
 
     def score(self, rankings: Rankings) -> Floats:
-        gains, ideal = self._gains(rankings)
-        gains = self.above_cutoff(rankings) * gains / np.log2(rankings.rank + 1.0)
-        return ratio(rankings.total(gains), self._total_of_ideal(rankings, ideal))
-
-    def _total_of_ideal(self, rankings: Rankings, ideal: Floats) -> Floats:
+        gained = self.gained(rankings)
+        gains, ideal = gained.retrieved, gained.ideal
         place, query = rankings.ideal_place, rankings.judged_query
+        if self.dcg == "exp-log2":
+            # 2^grade - 1 over 2^(the query's highest): the ratio stays, and no grade is too high.
+            highest = np.maximum(rankings.judged_relevance[place == 1], 0.0)
+            gains, ideal = (
+                np.exp2(grades - highest[of]) - np.exp2(-highest[of])
+                for grades, of in ((gains, rankings.query), (ideal, query))
+            )
+        gains = self.above_cutoff(rankings) * gains / np.log2(rankings.rank + 1.0)
         ideal = ideal / np.log2(place + 1.0)
         if self.cutoff is not None:
             last = rankings.judged(self.rel)[query] if self.cutoff == "R" else self.cutoff
             ideal = ideal * (place <= last)
-        return np.bincount(query, ideal, rankings.queries).astype(np.float64)
-
-    def _gains(self, rankings: Rankings) -> tuple[Floats, Floats]:
-        """Return the gains of the retrieved documents and of the ideal ranking."""
-        gained = self.gained(rankings)
-        if self.dcg == "log2":
-            return gained.retrieved, gained.ideal
-        # 2^grade - 1 over 2^(the query's highest): the ratio stays, and no grade is too high.
-        highest = np.maximum(rankings.judged_relevance[rankings.ideal_place == 1], 0.0)
-        return (
-            _raised(gained.retrieved, highest[rankings.query]),
-            _raised(gained.ideal, highest[rankings.judged_query]),
-        )
-
-
-def _raised(grades: Floats, highest: Floats) -> Floats:
-    return np.asarray(np.exp2(grades - highest) - np.exp2(-highest))
+        best = np.bincount(query, ideal, rankings.queries).astype(np.float64)
+        return ratio(rankings.total(gains), best)
 
 
 def _discounted(gained: Gains) -> tuple[Floats, Floats]:
@@ -116,7 +186,11 @@ class RnDCG(GainMeasure):
         gained = self.gained(rankings)
         gains, ideal = _discounted(gained)
         total, steps = np.zeros(rankings.queries), np.zeros(rankings.queries)
-        query, step = self._steps(gained)
+        # The queries with the ranks after which their ideal gain drops.
+        judged, best = rankings.judged_query, gained.ideal
+        following = np.append(np.where(judged[1:] == judged[:-1], best[1:], 0.0), 0.0)
+        drops = np.flatnonzero((best > 0) & (best != following[: len(best)]))
+        query, step = judged[drops], rankings.ideal_place[drops]
         for at in np.unique(step):
             some = query[step == at]
             within = rankings.total(gains * (rankings.rank <= at))
@@ -125,13 +199,6 @@ class RnDCG(GainMeasure):
         further = (rankings.retrieved > gained.positive + 1) & (gained.positive > 0)
         total += further * ratio(rankings.total(gains), gained.by_query(ideal))
         return ratio(total, steps + further)
-
-    def _steps(self, gained: Gains) -> tuple[Ints, Ints]:
-        """Return queries with the ranks after which their ideal gain drops."""
-        query, ideal = gained.rankings.judged_query, gained.ideal
-        following = np.append(np.where(query[1:] == query[:-1], ideal[1:], 0.0), 0.0)
-        last = np.flatnonzero((ideal > 0) & (ideal != following[: len(ideal)]))
-        return query[last], gained.rankings.ideal_place[last]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -135,22 +135,8 @@ class Rankings:
         tied[self.query[self.tie_size > 1]] = True
         return tied
 
-    @property
-    def has_ties(self) -> bool:
-        """Whether any query has such a document."""
-        return bool(self.with_ties.any())
-
-    @cached_property
-    def luckiest(self) -> Rankings:
-        """The queries with ties, with ties in the best order: the most relevant document first."""
-        return self._retied(lucky=True)
-
-    @cached_property
-    def unluckiest(self) -> Rankings:
-        """The queries with ties, with ties in the worst order: the most relevant document last."""
-        return self._retied(lucky=False)
-
-    def _retied(self, lucky: bool) -> Rankings:
+    def retied(self, lucky: bool) -> Rankings:
+        """Return the queries with ties, with ties in the best or in the worst order."""
         some = self.rows(self.with_ties[self.query])
         rows = some.rows(np.lexsort((-some.relevance, some.tie_first, some.query)))
         place = np.arange(len(rows.query))
@@ -190,7 +176,13 @@ def match(qrels: SortedQrels, ranked: Ranked) -> Rankings:
     query = codes[group]
     order = np.lexsort((row, query))
     row, judgement, group = row[order], judgement[order], group[order]
-    first, size = _ties(ranked, row)
+    # The first row with the same score as each row, and the number of such rows.
+    ties, length = tie_groups(ranked.tied)
+    first, size = row.copy(), np.ones(len(row), np.int64)
+    at = np.searchsorted(ties, row, "right") - 1
+    some = np.flatnonzero(at >= 0)
+    some = some[row[some] < (ties + length)[at[some]]]
+    first[some], size[some] = ties[at[some]], length[at[some]]
     begin = ranked.starts[group]
     return Rankings(
         query_ids=qrels.query_ids,
@@ -242,17 +234,6 @@ def _judgements_of(qrels: SortedQrels, queries: Ints) -> Ints:
     wanted = np.zeros(len(qrels.query_ids), bool)
     wanted[queries] = True
     return np.flatnonzero(np.repeat(wanted, np.diff(qrels.starts)))
-
-
-def _ties(ranked: Ranked, row: Ints) -> tuple[Ints, Ints]:
-    """Return the first row with the same score as each row, and the number of such rows."""
-    begin, length = tie_groups(ranked.tied)
-    first, size = row.copy(), np.ones(len(row), np.int64)
-    at = np.searchsorted(begin, row, "right") - 1
-    some = np.flatnonzero(at >= 0)
-    some = some[row[some] < (begin + length)[at[some]]]
-    first[some], size[some] = begin[at[some]], length[at[some]]
-    return first, size
 
 
 # --- matching without sorting the run ---------------------------------------------------------

@@ -9,9 +9,9 @@ import numpy as np
 
 from citebed.errors import CitebedError
 from citebed.evaluation.measures.base import Measure, ratio
-from citebed.evaluation.measures.gains import GainMeasure
+from citebed.evaluation.measures.ndcg import GainMeasure
 from citebed.evaluation.measures.rankings import Rankings
-from citebed.runs.tables import Floats, Ints
+from citebed.runs.tables import Floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,18 +107,18 @@ class ERR(Measure):
         rows = np.flatnonzero(counts)
         # (2^g - 1) / 2^max, written so that no grade is too high for it
         satisfied = np.exp2(rankings.relevance[rows] - float(highest)) - np.exp2(-float(highest))
-        place = rankings.so_far(counts)[rows]
-        return _chain(rankings.query[rows], place, satisfied, rankings.rank[rows], rankings.queries)
-
-
-def _chain(query: Ints, place: Ints, satisfied: Floats, rank: Ints, queries: int) -> Floats:
-    """Walk down all rankings together, one relevant document at a time."""
-    total, unsatisfied = np.zeros(queries), np.ones(queries)
-    order = np.argsort(place, kind="stable")
-    ends = np.searchsorted(place[order], np.arange(1, place.max(initial=0) + 2))
-    for start, end in pairwise(ends.tolist()):
-        rows = order[start:end]
-        at = query[rows]
-        total[at] += unsatisfied[at] * satisfied[rows] / rank[rows]
-        unsatisfied[at] *= 1.0 - satisfied[rows]
-    return total
+        query, place, rank = (
+            rankings.query[rows],
+            rankings.so_far(counts)[rows],
+            rankings.rank[rows],
+        )
+        # Walk down all rankings together, one relevant document at a time.
+        total, unsatisfied = np.zeros(rankings.queries), np.ones(rankings.queries)
+        order = np.argsort(place, kind="stable")
+        ends = np.searchsorted(place[order], np.arange(1, place.max(initial=0) + 2))
+        for start, end in pairwise(ends.tolist()):
+            some = order[start:end]
+            at = query[some]
+            total[at] += unsatisfied[at] * satisfied[some] / rank[some]
+            unsatisfied[at] *= 1.0 - satisfied[some]
+        return total

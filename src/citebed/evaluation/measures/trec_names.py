@@ -82,7 +82,10 @@ class TrecMeasure(NamedTuple):
         """Return trec_eval's name for the line of a parameter."""
         if self.form == "one" or not parameter:
             return self.name
-        return f"{self.name}_{_shown(self.form, parameter)}"
+        if self.form == "whole":
+            return f"{self.name}_{parameter}"
+        number = int(parameter) if self.form == "ranks" else f"{float(parameter):3.2f}"
+        return f"{self.name}_{number}"
 
     def lines(self, parameters: str | None) -> list[tuple[str, Measure]]:
         """Return labels and measures; ``parameters`` is the text after the dot."""
@@ -116,12 +119,6 @@ class TrecMeasure(NamedTuple):
         return float(text)
 
 
-def _shown(form: ParameterForm, parameter: str) -> str:
-    if form == "whole":
-        return parameter
-    return str(int(parameter)) if form == "ranks" else f"{float(parameter):3.2f}"
-
-
 def _one(kind: type[Measure]) -> Callable[[str], Measure]:
     return lambda _: kind()
 
@@ -132,10 +129,6 @@ def _ranked(kind: type[Measure]) -> Callable[[str], Measure]:
 
 def _levelled(kind: type[Measure]) -> Callable[[str], Measure]:
     return lambda level: kind(cutoff=float(level))
-
-
-def _set_f(beta: str) -> Measure:
-    return SetF(beta=_a_number("set_F", beta)) if beta else SetF()
 
 
 def _utility(weights: str) -> Measure:
@@ -199,7 +192,7 @@ TREC_MEASURES = (
     TrecMeasure("set_relative_P", _one(SetRelativeP)),
     TrecMeasure("set_recall", _one(SetR)),
     TrecMeasure("set_map", _one(SetAP)),
-    TrecMeasure("set_F", _set_f, "whole"),
+    TrecMeasure("set_F", lambda b: SetF(beta=_a_number("set_F", b)) if b else SetF(), "whole"),
     TrecMeasure("num_nonrel_judged_ret", _one(NumNonRelRet)),
     TrecMeasure("yaap", _one(YAAP)),
     TrecMeasure("rbp", _rbp, "whole", by_level=False, only_10=True),

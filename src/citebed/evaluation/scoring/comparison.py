@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
@@ -126,7 +126,15 @@ def compare_scores(
     needs the test ``t`` or ``bootstrap``.
     """
     if any(run.pairs for run in runs):
-        _check_crossed(design)
+        if design.test not in CROSSED_TESTS:
+            raise CitebedError(
+                f"the test '{design.test}' does not support scores by query and slice. "
+                f"Use {' or '.join(CROSSED_TESTS)}."
+            )
+        if design.correction == "tukey":
+            raise CitebedError(
+                "Tukey's test cannot resample queries and slices together. Correct with holm."
+            )
     pairs = _pairs(runs, design)
     if design.correction == "tukey":  # tests all pairs over the queries that all runs have
         ids, values = shared_queries(*runs)
@@ -141,24 +149,24 @@ def compare_scores(
             continue
         group = [_compared(measure, at, *pair, design, resampling) for pair in pairs]
         if design.correction == "tukey":
-            compared += _by_tukey(group, at, runs, design, resampling)
+            adjusted = [
+                pair.p_value
+                for pair in tukey(
+                    np.stack([measure.scaled(run.values[at]) for run in runs], axis=1),
+                    clusters=resampling.labels(runs[0].query_ids.to_list()),
+                    samples=resampling.samples or 10_000,
+                    seed=resampling.seed,
+                )
+            ]
         else:
-            compared += _corrected(group, design)
+            adjusted = adjust([of.p for of in group], design.correction).tolist()
+        compared += [
+            replace(of, p_adjusted=p, significant=p < design.alpha)
+            for of, p in zip(group, adjusted, strict=True)
+        ]
     if not compared:
         raise CitebedError("counts are not compared; name a measure such as nDCG@10.")
     return Comparisons(compared)
-
-
-def _check_crossed(design: Design) -> None:
-    if design.test not in CROSSED_TESTS:
-        raise CitebedError(
-            f"the test '{design.test}' does not support scores by query and slice. "
-            f"Use {' or '.join(CROSSED_TESTS)}."
-        )
-    if design.correction == "tukey":
-        raise CitebedError(
-            "Tukey's test cannot resample queries and slices together. Correct with holm."
-        )
 
 
 def _pairs(runs: Sequence[QueryScores], design: Design) -> list[tuple[QueryScores, QueryScores]]:
@@ -181,11 +189,10 @@ def shared_queries(*runs: QueryScores) -> tuple[list[str], list[Floats]]:
         ids = ids.filter(ids.is_in(run.query_ids.implode()))
     if not len(ids):
         raise CitebedError(f"{', '.join(r.run for r in runs)} have no query in common.")
-    return ids.to_list(), [run.values[:, _places(ids, run)] for run in runs]
-
-
-def _places(ids: pl.Series, run: QueryScores) -> Any:
-    return np.flatnonzero(run.query_ids.is_in(ids.implode()).to_numpy())
+    shared = ids.implode()
+    return ids.to_list(), [
+        run.values[:, np.flatnonzero(run.query_ids.is_in(shared).to_numpy())] for run in runs
+    ]
 
 
 def _compared(
@@ -205,7 +212,9 @@ def _compared(
         tested = _tested_crossed(cells, _apart(measure), design, resampling)
     else:
         tested = _tested(differences, labels, _apart(measure), design, resampling)
-    test = tested.test
+    test, notes = tested.test, [tested.test.note]
+    if measure.SUMMARY == "geometric mean":
+        notes.append(ON_LOGARITHMS)
     size = effect(differences, clusters=labels)
     return Comparison(
         measure=str(measure),
@@ -230,7 +239,7 @@ def _compared(
         correction=design.correction,
         p_adjusted=test.p_value,
         significant=test.p_value < design.alpha,
-        note=_note(test.note, measure),
+        note="; ".join(filter(None, notes)),
     )
 
 
@@ -288,38 +297,3 @@ def _tested_crossed(
         else math.nan
     )
     return _Tested(test, crossed_mean_interval(cells, resampling, bounds), smallest, test.n)
-
-
-def _note(note: str, measure: Measure) -> str:
-    if measure.SUMMARY != "geometric mean":
-        return note
-    return "; ".join(filter(None, (note, ON_LOGARITHMS)))
-
-
-def _corrected(group: Sequence[Comparison], design: Design) -> list[Comparison]:
-    """Correct the p-values of one measure's comparisons for their number."""
-    adjusted = adjust([of.p for of in group], design.correction).tolist()
-    return [
-        replace(of, p_adjusted=p, significant=p < design.alpha)
-        for of, p in zip(group, adjusted, strict=True)
-    ]
-
-
-def _by_tukey(
-    group: Sequence[Comparison],
-    at: int,
-    runs: Sequence[QueryScores],
-    design: Design,
-    resampling: Resampling,
-) -> list[Comparison]:
-    """Replace the p-values by Tukey's test; the runs must have the same queries."""
-    measure = runs[0].measures[at]
-    matrix = np.stack([measure.scaled(run.values[at]) for run in runs], axis=1)
-    labels = resampling.labels(runs[0].query_ids.to_list())
-    pairs = tukey(
-        matrix, clusters=labels, samples=resampling.samples or 10_000, seed=resampling.seed
-    )
-    return [
-        replace(of, p_adjusted=pair.p_value, significant=pair.p_value < design.alpha)
-        for of, pair in zip(group, pairs, strict=True)
-    ]

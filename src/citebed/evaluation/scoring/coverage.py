@@ -74,7 +74,7 @@ class Coverage:
         notes = []
         if self.missing:
             done = "counted as 0" if self.measured == self.judged else "left out of the means"
-            are = _are(self.missing)
+            are = "is" if self.missing == 1 else "are"
             judged = count(self.judged, "judged query", "judged queries")
             notes.append(
                 f"{self.missing:,} of {judged} {are} not in the run and {are} "
@@ -93,42 +93,26 @@ class Coverage:
                 f"{self.without_relevant:,} of {measured} without relevant documents: "
                 f"{'it scores' if self.without_relevant == 1 else 'they score'} 0"
             )
-        return [*notes, *self._tie_notes(), *self._32_bit_notes()]
-
-    def _32_bit_notes(self) -> list[str]:
-        moved = [
-            f"{m.measure} for {count(m.queries_in_32_bits, 'query')}, {_moved(m)}"
-            for m in self.measures
-            if m.in_32_bits is not None
-        ]
-        if not moved:
-            return []
-        return [
-            "trec_eval 9.0.8 keeps scores in 32 bits, where some of these are ties; that changes "
-            f"{'; '.join(moved)} (--scores float does the same)"
-        ]
-
-    def _tie_notes(self) -> list[str]:
-        if not self.ties:
-            return []
-        moved = [m for m in self.measures if m.highest - m.lowest > 5e-5]
-        spans = "; ".join(f"{m.measure} from {m.lowest:.4f} to {m.highest:.4f}" for m in moved)
-        effect = f"other orders would give {spans}" if moved else "no measure moves by 0.00005"
-        ties = "a tie" if self.ties == 1 else f"{self.ties:,} ties"
-        return [f"{count(self.tied, 'document')} in {ties} across relevance: {effect}"]
-
-
-def _moved(of: MeasureCoverage) -> str:
-    assert of.in_32_bits is not None
-    change = of.in_32_bits - of.value
-    if not change:
-        return "not the mean"
-    digits = f"{change:+.4f}" if abs(change) >= 5e-5 else f"{change:+.1e}"
-    return f"the mean from {of.value:.4f} to {of.in_32_bits:.4f} ({digits})"
-
-
-def _are(number: int) -> str:
-    return "is" if number == 1 else "are"
+        if self.ties:
+            moved = [m for m in self.measures if m.highest - m.lowest > 5e-5]
+            spans = "; ".join(f"{m.measure} from {m.lowest:.4f} to {m.highest:.4f}" for m in moved)
+            effect = f"other orders would give {spans}" if moved else "no measure moves by 0.00005"
+            ties = "a tie" if self.ties == 1 else f"{self.ties:,} ties"
+            notes.append(f"{count(self.tied, 'document')} in {ties} across relevance: {effect}")
+        changes = []
+        for m in self.measures:
+            if m.in_32_bits is not None:
+                change, how = m.in_32_bits - m.value, "not the mean"
+                if change:
+                    digits = f"{change:+.4f}" if abs(change) >= 5e-5 else f"{change:+.1e}"
+                    how = f"the mean from {m.value:.4f} to {m.in_32_bits:.4f} ({digits})"
+                changes.append(f"{m.measure} for {count(m.queries_in_32_bits, 'query')}, {how}")
+        if changes:
+            notes.append(
+                "trec_eval 9.0.8 keeps scores in 32 bits, where some of these are ties; that "
+                f"changes {'; '.join(changes)} (--scores float does the same)"
+            )
+        return notes
 
 
 def _examples(ids: tuple[str, ...], number: int) -> str:
@@ -150,6 +134,22 @@ def compute_coverage(
     missing = rankings.query_ids.to_numpy()[~rankings.in_run]
     unknown = query_ids.filter(~query_ids.is_in(rankings.query_ids.implode())).sort()
     ties, tied = _boundary_ties(rankings)
+    orders = [rankings.retied(lucky) for lucky in (False, True) if rankings.with_ties.any()]
+    covered = []
+    for measure, row in zip(measures, values, strict=True):
+        retrieved, known = rankings.retrieved, rankings.relevance >= 0
+        if isinstance(measure.cutoff, int):
+            retrieved = np.minimum(retrieved, measure.cutoff)
+            known = known & (rankings.rank <= measure.cutoff)
+        looked_at = int(retrieved.sum())
+        ends = [measure.summary(row[counted])]
+        for order in orders:
+            moved = np.where(rankings.with_ties, measure.values(order), row)
+            ends.append(measure.summary(moved[counted]))
+        unjudged = looked_at - int(known.sum())
+        covered.append(
+            MeasureCoverage(str(measure), looked_at, unjudged, min(ends), max(ends), ends[0])
+        )
     return Coverage(
         run=run,
         judged=rankings.queries,
@@ -163,29 +163,7 @@ def compute_coverage(
         tied=tied,
         missing_examples=tuple(missing[:3].tolist()),
         unjudged_examples=tuple(unknown.head(3).to_list()),
-        measures=tuple(
-            _measured(rankings, measure, row, counted)
-            for measure, row in zip(measures, values, strict=True)
-        ),
-    )
-
-
-def _measured(
-    rankings: Rankings, measure: Measure, values: Floats, counted: Flags
-) -> MeasureCoverage:
-    retrieved = rankings.retrieved
-    if isinstance(measure.cutoff, int):
-        retrieved = np.minimum(retrieved, measure.cutoff)
-        known = (rankings.relevance >= 0) & (rankings.rank <= measure.cutoff)
-    else:
-        known = rankings.relevance >= 0
-    looked_at = int(retrieved.sum())
-    ends = [measure.summary(values[counted])]
-    for order in (rankings.unluckiest, rankings.luckiest) if rankings.has_ties else ():
-        moved = np.where(rankings.with_ties, measure.values(order), values)
-        ends.append(measure.summary(moved[counted]))
-    return MeasureCoverage(
-        str(measure), looked_at, looked_at - int(known.sum()), min(ends), max(ends), ends[0]
+        measures=tuple(covered),
     )
 
 

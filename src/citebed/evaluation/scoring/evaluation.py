@@ -185,8 +185,11 @@ def evaluate_under(
     chosen = tuple(parse_measures(measures))
     kba: list[str] = []
     scored = score_runs(sets, _noting_kba(as_runs(runs), kba), chosen, settings)
+    some = ", ".join(kba[:5]) + (" …" if len(kba) > 5 else "")
+    note = f"read as KBA filter runs, with the confidence as score: {some}"
+    read_as = (note,) if kba else ()
     return [
-        Evaluation(qrels.name, chosen, scores, qrels.source, _read_as(kba))
+        Evaluation(qrels.name, chosen, scores, qrels.source, read_as)
         for qrels, scores in zip(sets, scored, strict=True)
     ]
 
@@ -197,10 +200,3 @@ def _noting_kba(runs: Iterable[Run], names: list[str]) -> Iterator[Run]:
         if run.team is not None:
             names.append(f"{run.name} ({run.team})" if run.team else run.name)
         yield run
-
-
-def _read_as(kba: Sequence[str]) -> tuple[str, ...]:
-    if not kba:
-        return ()
-    some = ", ".join(kba[:5]) + (" …" if len(kba) > 5 else "")
-    return (f"read as KBA filter runs, with the confidence as score: {some}",)

@@ -52,7 +52,8 @@ def effect(
     """Compute the size of a difference from the differences per query.
 
     The standardised size is Hedges' g for paired data: the mean divided by the standard deviation
-    of the differences (Cohen's d_z), times a small-sample correction with n-1 degrees of freedom.
+    of the differences (Cohen's d_z), times the small-sample correction Γ(f/2) / (√(f/2)·Γ((f-1)/2))
+    with f = n-1 degrees of freedom, which is 0 for f = 1.
     With clusters, the standard deviation is √(variance between + variance within clusters) from
     the analysis of variance, and there are G-1 degrees of freedom. Differences up to ``tolerance``
     are ties.
@@ -63,28 +64,17 @@ def effect(
     d = as_values(differences)
     mean = float(d.mean()) if len(d) else math.nan
     wins, losses = int(np.sum(d > tolerance)), int(np.sum(d < -tolerance))
-    return Effect(mean, _standardised(d, clusters), wins, len(d) - wins - losses, losses)
-
-
-def _standardised(d: Floats, clusters: Labels | None) -> float:
-    units = make_units(d[:, None], clusters)
-    if units.n_units < 2 or variance_of_means(make_units(d[:, None], None))[0] == 0:
-        return math.nan
-    deviation = float(d.std(ddof=1))
-    if clusters is not None and units.n_units < len(d):
-        between, within = _components(d, clusters)
-        deviation = math.sqrt(max(between, 0.0) + within)
-    if deviation == 0:
-        return math.nan
-    return float(d.mean()) / deviation * hedges_correction(units.n_units - 1)
-
-
-def hedges_correction(degrees: int) -> float:
-    """Return the small-sample correction Γ(f/2) / (√(f/2)·Γ((f-1)/2)); 0 for f = 1."""
-    if degrees < 2:
-        return 0.0
-    half = degrees / 2
-    return math.exp(math.lgamma(half) - math.lgamma(half - 0.5)) / math.sqrt(half)
+    size, degrees = math.nan, make_units(d[:, None], clusters).n_units - 1
+    if degrees > 0 and variance_of_means(make_units(d[:, None], None))[0] != 0:
+        deviation = float(d.std(ddof=1))
+        if clusters is not None and degrees < len(d) - 1:
+            between, within = _components(d, clusters)
+            deviation = math.sqrt(max(between, 0.0) + within)
+        correction, half = 0.0, degrees / 2
+        if degrees > 1:
+            correction = math.exp(math.lgamma(half) - math.lgamma(half - 0.5)) / math.sqrt(half)
+        size = mean / deviation * correction if deviation else math.nan
+    return Effect(mean, size, wins, len(d) - wins - losses, losses)
 
 
 # --- Clusters -------------------------------------------------------------------------------
@@ -168,7 +158,13 @@ def noncentrality(degrees: int, alpha: float = 0.05, power: float = 0.8) -> floa
     from scipy.special import ndtr, stdtrit
 
     bound = float(stdtrit(degrees, 1 - alpha / 2))
-    s, weights = _chi(degrees)
+    # Points of √(χ²/f) with weights, for integrals to nine digits.
+    reach = 12 / math.sqrt(2 * degrees)
+    start, end = max(0.0, 1 - reach), 1 + reach
+    s = start + (np.arange(20_000) + 0.5) * (end - start) / 20_000
+    heights = (degrees - 1) * np.log(s) - degrees * s**2 / 2
+    weights = np.exp(heights - heights.max())
+    weights /= weights.sum()
 
     def reached(shift: float) -> bool:
         return bool(weights @ (ndtr(shift - bound * s) + ndtr(-shift - bound * s)) >= power)
@@ -180,13 +176,3 @@ def noncentrality(degrees: int, alpha: float = 0.05, power: float = 0.8) -> floa
         middle = (low + high) / 2
         low, high = (low, middle) if reached(middle) else (middle, high)
     return high
-
-
-def _chi(degrees: int) -> tuple[Floats, Floats]:
-    """Return points of √(χ²/f) with weights, for integrals to nine digits."""
-    reach = 12 / math.sqrt(2 * degrees)
-    low, high = max(0.0, 1 - reach), 1 + reach
-    points = low + (np.arange(20_000) + 0.5) * (high - low) / 20_000
-    heights = (degrees - 1) * np.log(points) - degrees * points**2 / 2
-    weights = np.exp(heights - heights.max())
-    return points, weights / weights.sum()

@@ -102,18 +102,14 @@ def _bca(column: _Column, tail: float) -> Interval:
     below = (np.mean(shifts < -rounding) + np.mean(shifts <= rounding)) / 2
     edge = 0.5 / len(shifts)
     bias = _NORMAL.inv_cdf(min(max(float(below), edge), 1 - edge))
-    acceleration = _acceleration(column.residuals, column.sizes)
+    left_out = -column.residuals / (column.sizes.sum() - column.sizes)
+    influence = left_out.mean() - left_out
+    # A sixth of the skewness of the means that leave out one unit each.
+    acceleration = float(np.sum(influence**3) / (6 * np.sum(influence**2) ** 1.5))
     corrected = (bias + _NORMAL.inv_cdf(tail), bias + _NORMAL.inv_cdf(1 - tail))
     tails = (_NORMAL.cdf(bias + z / max(1 - acceleration * z, 1e-9)) for z in corrected)
     low, high = order_statistics(shifts, *tails)
     return Interval(column.mean + low, column.mean + high, "bca")
-
-
-def _acceleration(residuals: Floats, sizes: Floats) -> float:
-    """A sixth of the skewness of the means that leave out one unit each."""
-    left_out = -residuals / (sizes.sum() - sizes)
-    influence = left_out.mean() - left_out
-    return float(np.sum(influence**3) / (6 * np.sum(influence**2) ** 1.5))
 
 
 def _student(column: _Column, tail: float) -> Interval:

@@ -62,7 +62,9 @@ def read_options(words: Sequence[str]) -> Options:
         raise CitebedError(f"{error.msg}.\n{USAGE}") from None
     options: dict[str, Any] = {}
     for option, value in typed:
-        letter = option[1:] if option[1] != "-" else _letter(option[2:])
+        letter = option[1:]
+        if option.startswith("--"):
+            letter = _WORDS.get(option[2:]) or _WORDS[f"{option[2:]}="]
         if letter in "hv":  # the first one wins, whatever follows
             return Options(version=version, info_request="help" if letter == "h" else "version")
         _take(letter, value, options)
@@ -83,10 +85,6 @@ def _version(words: Sequence[str]) -> tuple[Version, Sequence[str]]:
     return ("9.0.8" if value == "9.0.8" else "10.0"), rest
 
 
-def _letter(word: str) -> str:
-    return _WORDS.get(word) or _WORDS[f"{word}="]
-
-
 def _take(letter: str, value: str, options: dict[str, Any]) -> None:
     """Store the value of an option."""
     if letter in _FLAGS:
@@ -100,7 +98,13 @@ def _take(letter: str, value: str, options: dict[str, Any]) -> None:
     elif letter == "Z":
         options["means"] = value
     elif letter == "R":
-        _check_judgements(value)
+        if value in _OTHER_JUDGEMENTS:
+            raise CitebedError(
+                f"-R {value}: preferences and several judgements per document are not supported. "
+                "Use the format 'qrels'."
+            )
+        if value != "qrels":
+            raise UnknownName("format of judgements", value, ("qrels", *_OTHER_JUDGEMENTS))
     elif letter == "T" and value != "trec_results":
         raise UnknownName("format of results", value, ("trec_results",))
 
@@ -112,13 +116,3 @@ def _whole(letter: str, text: str) -> int:
     digits = text.strip().lstrip("+-").lstrip("0")[:20]  # larger numbers are cut anyway
     number = int(digits or "0")
     return max(-number, -_LARGEST - 1) if "-" in text else min(number, _LARGEST)
-
-
-def _check_judgements(form: str) -> None:
-    if form in _OTHER_JUDGEMENTS:
-        raise CitebedError(
-            f"-R {form}: preferences and several judgements per document are not supported. "
-            "Use the format 'qrels'."
-        )
-    if form != "qrels":
-        raise UnknownName("format of judgements", form, ("qrels", *_OTHER_JUDGEMENTS))

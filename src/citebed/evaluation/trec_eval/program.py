@@ -42,7 +42,7 @@ from citebed.evaluation.trec_eval.options import Options, Version
 from citebed.files.input_files import read_lines
 from citebed.runs.ranking import check_repeated_documents, prepare, rank
 from citebed.runs.reader import read_as_trec_eval
-from citebed.runs.tables import Flags, Floats, Ints
+from citebed.runs.tables import Flags, Floats
 from citebed.wording import printable
 
 _NOTHING_IF_MISSING = ("num_ret", "utility", "rbp_resid")
@@ -102,14 +102,10 @@ class Scored:
             values = np.where(some, values, without)
         if isinstance(measure, RBPResidual):
             values = _residuals(rankings, measure.p)
-        if self._is_nothing_if_missing(line):
+        listed = line.label in _NOTHING_IF_MISSING or line.name == "unj"  # version 10's own list
+        if listed and self.options.version == "10.0":
             values = np.where(rankings.in_run, values, 0.0)
         return values
-
-    def _is_nothing_if_missing(self, line: Line) -> bool:
-        """Return True if version 10 prints 0 for a missing query; it decides by the label."""
-        listed = line.label in _NOTHING_IF_MISSING or line.name == "unj"
-        return self.options.version == "10.0" and listed
 
     def summary(self, line: Line, values: Floats) -> float:
         """Summarise all queries in one number."""
@@ -137,7 +133,8 @@ class Scored:
         letters = np.full(starts[-1], _UNPOOLED)
         rows = np.flatnonzero(rankings.rank <= shown[rankings.query])
         at = starts[rankings.query[rows]] + rankings.rank[rows] - 1
-        letters[at] = _letters(rankings.relevance[rows])
+        grades = rankings.relevance[rows]
+        letters[at] = np.where(grades >= 0, np.minimum(grades, _ABOVE_9), _POOLED)
         text = "".join(_LETTERS[letters].tolist())
         some = np.flatnonzero(self.counted).tolist()
         return [text[starts[query] : starts[query + 1]] for query in some]
@@ -158,10 +155,6 @@ def _residuals(rankings: Rankings, p: float) -> Floats:
     return residuals
 
 
-def _letters(grades: Ints) -> Ints:
-    return np.where(grades >= 0, np.minimum(grades, _ABOVE_9), _POOLED)
-
-
 def _level(measure: IPrec) -> float:
     assert isinstance(measure.cutoff, int | float)
     return float(measure.cutoff)
@@ -178,30 +171,22 @@ def score(options: Options) -> Scored:
     rankings = match(prepare(qrels), ranked)
     counted = rankings.in_run
     if options.version == "10.0":
-        _check_complete(options, rankings)
+        if not options.complete and not counted.all():
+            missing = rankings.query_ids.to_numpy()[~counted]
+            raise CitebedError(
+                f"the query '{missing[0]}' is judged but not in the run, which trec_eval 10 does "
+                "not accept. Use -c to count it as 0."
+            )
         counted = np.ones_like(counted)
         rankings = replace(rankings, retrieved=np.where(rankings.in_run, rankings.retrieved, 1))
     elif not counted.any():
         raise CitebedError("no query is both judged and in the run. Do the files belong together?")
     queries = rankings.queries if options.complete else int(counted.sum())
     means = None if options.means is None else read_means(Path(options.means))
-    return Scored(options, _cut(options, rankings), counted, queries, run.tag or "", means)
-
-
-def _check_complete(options: Options, rankings: Rankings) -> None:
-    if not options.complete and not rankings.in_run.all():
-        missing = rankings.query_ids.to_numpy()[~rankings.in_run]
-        raise CitebedError(
-            f"the query '{missing[0]}' is judged but not in the run, which trec_eval 10 does not "
-            "accept. Use -c to count it as 0."
-        )
-
-
-def _cut(options: Options, rankings: Rankings) -> Rankings:
-    """Cut rankings to the first documents, and to the judged ones if requested."""
     if options.max_documents is not None:
         rankings = rankings.first(options.max_documents)
-    return rankings.condensed if options.judged_only else rankings
+    rankings = rankings.condensed if options.judged_only else rankings
+    return Scored(options, rankings, counted, queries, run.tag or "", means)
 
 
 def printed(options: Options) -> Iterator[str]:
@@ -214,9 +199,23 @@ def printed(options: Options) -> Iterator[str]:
         if line.name != "runid"
     }
     if options.per_query:
-        yield from _of_queries(scored, [line for line in lines if is_for_queries(line)], values)
+        shown = [
+            line
+            for line in lines
+            if line.name == "relstring"
+            or (
+                line.measure is not None
+                and line.measure.SUMMARY != "geometric mean"
+                and not isinstance(line.measure, NumQ)
+            )
+        ]
+        yield from _of_queries(scored, shown, values)
     if not options.without_summary:
-        yield "".join(_of_all(scored, line, values) for line in lines if line.name != "relstring")
+        for line in lines:
+            if line.measure is not None:
+                yield _line(scored, line, "all", scored.summary(line, values[line.label]))
+            elif line.name == "runid":
+                yield f"{line.label:<22}\tall\t{scored.tag}\n"
 
 
 def _of_queries(scored: Scored, lines: list[Line], values: Mapping[str, Any]) -> Iterator[str]:
@@ -227,12 +226,6 @@ def _of_queries(scored: Scored, lines: list[Line], values: Mapping[str, Any]) ->
             else _line(scored, line, query, values[line.label][at])
             for line in lines
         )
-
-
-def _of_all(scored: Scored, line: Line, values: Mapping[str, Floats]) -> str:
-    if line.measure is None:
-        return f"{line.label:<22}\tall\t{scored.tag}\n"
-    return _line(scored, line, "all", scored.summary(line, values[line.label]))
 
 
 def _line(scored: Scored, line: Line, query: str, value: float) -> str:
@@ -297,12 +290,13 @@ class Line(NamedTuple):
     number: int = 0
 
 
-def _residual(pairs: str) -> Measure:
-    p, _ = rbp_pairs("rbp_resid", pairs)
-    return RBPResidual(p=p)
-
-
-_RESIDUAL = TrecMeasure("rbp_resid", _residual, "whole", by_level=False, only_10=True)
+_RESIDUAL = TrecMeasure(
+    "rbp_resid",
+    lambda pairs: RBPResidual(p=rbp_pairs("rbp_resid", pairs)[0]),
+    "whole",
+    by_level=False,
+    only_10=True,
+)
 
 
 def _in_order() -> Iterator[TrecMeasure | str]:
@@ -321,7 +315,11 @@ def select_lines(wanted: Sequence[str], version: Version) -> list[Line]:
 
     If a name is given twice, the first parameters count.
     """
-    order = [each for each in _in_order() if _has(version, each)]
+    order = [
+        each
+        for each in _in_order()
+        if version == "10.0" or isinstance(each, str) or not each.only_10
+    ]
     names = [_name(each) for each in order]
     chosen: dict[str, str | None] = {}
     for text in wanted:
@@ -338,10 +336,6 @@ def select_lines(wanted: Sequence[str], version: Version) -> list[Line]:
 
 def _name(each: TrecMeasure | str) -> str:
     return each if isinstance(each, str) else each.name
-
-
-def _has(version: Version, each: TrecMeasure | str) -> bool:
-    return version == "10.0" or isinstance(each, str) or not each.only_10
 
 
 def _named(text: str, names: Sequence[str]) -> list[tuple[str, str | None]]:
@@ -367,10 +361,3 @@ def _lines(each: TrecMeasure | str, parameters: str | None) -> list[Line]:
     if not re.fullmatch(r"[0-9]{1,9}", parameters):
         raise CitebedError(f"relstring.{parameters}: expected a whole number from 0.")
     return [Line(f"{each}_{parameters}", each, None, int(parameters))]
-
-
-def is_for_queries(line: Line) -> bool:
-    """Return True if the line is printed for each query."""
-    if line.measure is None:
-        return line.name != "runid"
-    return not isinstance(line.measure, NumQ) and line.measure.SUMMARY != "geometric mean"

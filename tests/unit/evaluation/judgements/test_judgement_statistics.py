@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citebed.errors import CitebedError, FormatError
-from citebed.evaluation.judgements.labels import read_labelled
+from citebed.evaluation.judgements.sets import read_labelled
 from citebed.evaluation.judgements.statistics import JudgementCounts, JudgementStatistics, describe
 from citebed.runs.reader import as_qrels, read_qrels
 from citebed.runs.tables import Qrels
