@@ -24,7 +24,7 @@ from citebed.drafts.records import STUB, Entry
 from citebed.retrieval.ranking.ranker import shipped_ranker
 from citebed.retrieval.recommend.skipped_passages import CollectionLanguages
 from citebed.text.markers import cites_of
-from citebed.timeline.robustness.study import Robustness
+from citebed.timeline.robustness import Robustness
 from citebed.timeline.scoring.comparison import episodes
 
 ENGLISH = "We show that our models can be learned from the texts which have been collected here."

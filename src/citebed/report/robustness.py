@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from citebed.errors import CitebedError
 from citebed.report.tables import Column, Table, number, text_table
-from citebed.timeline.robustness import Robustness, Simulation
-from citebed.timeline.robustness.study import NEAR
+from citebed.timeline.robustness import NEAR, Robustness, Simulation
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:

@@ -12,35 +12,15 @@ import polars as pl
 
 from citebed.errors import UnknownName
 
-Rule = Callable[[int], pl.Expr]
 _GRADE = pl.col("relevance")
-
-
-def _any_dissent_negative(rel: int) -> pl.Expr:  # noqa: ARG001
-    """Relevant only if all assessors agree: the lowest grade (TREC KBA's official rule)."""
-    return _GRADE.min()
-
-
-def _any(rel: int) -> pl.Expr:
-    """Relevant if one assessor says so, with the lowest relevant grade."""
-    return pl.coalesce(_GRADE.filter(rel <= _GRADE).min(), _GRADE.max())
-
-
-def _majority(rel: int) -> pl.Expr:  # noqa: ARG001
-    """Relevant if more than half of the assessors say so: the lower median."""
-    return _GRADE.sort().get((pl.len() - 1) // 2)
-
-
-def _max(rel: int) -> pl.Expr:  # noqa: ARG001
-    """The highest grade given."""
-    return _GRADE.max()
-
-
-RULES: dict[str, Rule] = {
-    "any-dissent-negative": _any_dissent_negative,
-    "any": _any,
-    "majority": _majority,
-    "max": _max,
+RULES: dict[str, Callable[[int], pl.Expr]] = {
+    # Relevant only if all assessors agree: the lowest grade (TREC KBA's official rule).
+    "any-dissent-negative": lambda _: _GRADE.min(),
+    # Relevant if one assessor says so, with the lowest relevant grade.
+    "any": lambda rel: pl.coalesce(_GRADE.filter(rel <= _GRADE).min(), _GRADE.max()),
+    # Relevant if more than half of the assessors say so: the lower median.
+    "majority": lambda _: _GRADE.sort().get((pl.len() - 1) // 2),
+    "max": lambda _: _GRADE.max(),
 }
 OFFICIAL = "any-dissent-negative"
 

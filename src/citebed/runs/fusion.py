@@ -93,15 +93,14 @@ def _sum_to_one(run: _Ranking) -> Floats:
     return _share(above, run.total(above), 1.0 / run.expand(run.sizes.astype(np.float64)))
 
 
-def _by_rank(run: _Ranking) -> Floats:
-    return 1.0 - (run.ranks - 1) / run.expand(run.sizes.astype(np.float64))
-
-
 NORMALISATIONS: dict[str, tuple[str, Callable[[_Ranking], Floats]]] = {
     "minmax": ("from 0, the lowest score, to 1, the best; 1 if all are equal", _min_max),
     "zscore": ("mean 0, population standard deviation 1; 0 if all are equal", _z_score),
     "sum": ("the lowest score to 0, then divided so that they add up to 1", _sum_to_one),
-    "rank": ("1 − (rank − 1) / number of documents", _by_rank),
+    "rank": (
+        "1 − (rank − 1) / number of documents",
+        lambda run: 1.0 - (run.ranks - 1) / run.expand(run.sizes.astype(np.float64)),
+    ),
     "max": ("divided by the size of the best score", _of_best),
     "none": ("as they are", lambda run: run.scores),
 }
@@ -143,14 +142,6 @@ def _comb_sum(columns: _Columns) -> Floats:
     return _sum(filled * columns.weights)
 
 
-def _rrf(columns: _Columns) -> Floats:
-    return _sum(np.nan_to_num(columns.weights / (columns.k0 + columns.ranks)))
-
-
-def _isr(columns: _Columns) -> Floats:
-    return _sum(np.nan_to_num(columns.weights / columns.ranks**2)) * columns.runs_with_it
-
-
 def _borda(columns: _Columns) -> Floats:
     points = columns.candidates[:, None] - columns.ranks + 1
     shared = (columns.candidates[:, None] - columns.depth + 1) / 2
@@ -168,7 +159,11 @@ class Method(NamedTuple):
 
 
 METHODS: dict[str, Method] = {
-    "rrf": Method("Σ 1/(k0 + rank) (Cormack, Clarke & Büttcher 2009)", _rrf, by_score=False),
+    "rrf": Method(
+        "Σ 1/(k0 + rank) (Cormack, Clarke & Büttcher 2009)",
+        lambda c: _sum(np.nan_to_num(c.weights / (c.k0 + c.ranks))),
+        by_score=False,
+    ),
     "combsum": Method("the sum of scores (Fox & Shaw 1994)", _comb_sum),
     "combmnz": Method(
         "the sum times the number of runs that have it (Fox & Shaw 1994)",
@@ -185,7 +180,7 @@ METHODS: dict[str, Method] = {
     ),
     "isr": Method(
         "Σ 1/rank² times the number of runs that have it (Mourão, Martins & Magalhães 2015)",
-        _isr,
+        lambda c: _sum(np.nan_to_num(c.weights / c.ranks**2)) * c.runs_with_it,
         by_score=False,
     ),
     "borda": Method(
@@ -222,19 +217,20 @@ class Fusion:
             if not METHODS[self.method].by_score:
                 raise CitebedError(f"{self.method} reads ranks; leave out the normalisation.")
         if self.weights is not None:
-            self._check_weights(self.weights)
+            if not METHODS[self.method].weighs:
+                raise CitebedError(f"{self.method} does not add scores; leave out the weights.")
+            if not all(math.isfinite(weight) and weight >= 0 for weight in self.weights):
+                raise CitebedError(
+                    f"weights are finite and not below 0; found {list(self.weights)}."
+                )
+            if not any(self.weights):
+                raise CitebedError(
+                    "all weights are 0, so no run would count. Give one more than 0."
+                )
         if self.depth is not None and self.depth < 1:
             raise CitebedError(f"the depth {self.depth} is not a rank from 1.")
         if not (math.isfinite(self.k0) and self.k0 >= 0):
             raise CitebedError(f"k0 is a number not below 0 (60 in the paper), not {self.k0}.")
-
-    def _check_weights(self, weights: tuple[float, ...]) -> None:
-        if not METHODS[self.method].weighs:
-            raise CitebedError(f"{self.method} does not add scores; leave out the weights.")
-        if not all(math.isfinite(weight) and weight >= 0 for weight in weights):
-            raise CitebedError(f"weights are finite and not below 0; found {list(weights)}.")
-        if not any(weights):
-            raise CitebedError("all weights are 0, so no run would count. Give one more than 0.")
 
     @property
     def scale(self) -> str | None:

@@ -430,18 +430,11 @@ def _row(line: bytes, form: Fields, rated: bool) -> tuple[Any, ...] | str | None
     score = float(text) if _NUMBER.fullmatch(text) else 0.0
     if not 0 < score <= HIGHEST:
         return f"the confidence '{shorten(text)}' is not a number above 0 and up to {HIGHEST}"
-    rating = _rating(named["rating"], rated)
-    if isinstance(rating, str):
-        return rating
+    text, rating = named["rating"], None
+    if rated or text not in _NO_RATING:
+        if not _INTEGER.fullmatch(text) or int(text) not in RATINGS:
+            none = "" if rated else " (or - for none)"
+            return f"the rating '{shorten(text)}' is not -1, 0, 1 or 2{none}"
+        rating = int(text)
     mention = {"1": True, "0": False}.get(named["contains_mention"])
     return named["query_id"], named["doc_id"], int(time[1]), score, rating, mention
-
-
-def _rating(text: str, rated: bool) -> int | str | None:
-    """Parse a rating; return it, ``None`` without a rating, or a message if it is invalid."""
-    if text in _NO_RATING and not rated:
-        return None
-    if _INTEGER.fullmatch(text) and int(text) in RATINGS:
-        return int(text)
-    none = "" if rated else " (or - for none)"
-    return f"the rating '{shorten(text)}' is not -1, 0, 1 or 2{none}"

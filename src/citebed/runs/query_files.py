@@ -78,16 +78,12 @@ def load_clusters(
             "judgements have no query file. Name one with --queries FILE.jsonl, or pass a file of "
             "lines 'query_id cluster'."
         )
-    return _fields(source, str(wanted))
-
-
-def _fields(path: Path, wanted: str) -> dict[str, str]:
     groups: dict[str, str] = {}
-    for number, query, row in query_rows(path):
-        name = wanted if wanted in row else f"{wanted}_id"
+    for number, query, row in query_rows(source):
+        name = str(wanted) if wanted in row else f"{wanted}_id"
         if row.get(name) is None:
             known = ", ".join(sorted(row))
-            raise FormatError(path, number, f"the query has no '{wanted}'. Found: {known}.")
+            raise FormatError(source, number, f"the query has no '{wanted}'. Found: {known}.")
         groups[query] = str(row[name])
     return groups
 

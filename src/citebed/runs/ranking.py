@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
-from citebed.runs.tables import Flags, Floats, Hashes, Ints, Qrels, Run, raise_duplicate
+from citebed.runs.tables import Floats, Hashes, Ints, Qrels, Run, raise_duplicate
 
 ScoreType = Literal["double", "float"]
 
@@ -93,7 +93,8 @@ def rank(run: Run, score_type: ScoreType = "double") -> Ranked:
     order, starts, query_ids = _by_query(run)
     if order is not None:
         scores = scores[order]
-    before = _same_query(starts, len(scores))
+    before = np.ones(max(len(scores) - 1, 0), bool)  # whether the row before has the same query
+    before[starts[1:-1] - 1] = False
     if (before & (scores[1:] > scores[:-1])).any():
         best = _best_first(scores, starts)
         scores = scores[best]
@@ -146,25 +147,22 @@ def _in_32_bits(run: Run) -> Floats:
 def _by_query(run: Run) -> tuple[Ints | None, Ints, pl.Series]:
     """Group rows by query.
 
-    Return the order (``None`` if the rows are already grouped), the starts, and the query ids.
+    Return the order (``None`` if the rows are already grouped), the starts, and the query ids, in
+    the order of first occurrence.
     """
     codes, order = run.query_codes, None
-    firsts = _group_starts(codes)
+    changes = np.flatnonzero(codes[1:] != codes[:-1]) + 1
+    firsts = np.concatenate((np.zeros(min(1, len(codes)), np.int64), changes))
     starts = np.append(firsts, len(codes))
     if np.bincount(codes[firsts]).max(initial=0) > 1:
-        order, starts = _grouped(codes)
+        places = _placed(codes, np.sort(_first_rows(codes)))
+        # 16 bits at a time, the upper ones last: numpy uses a radix sort for 16-bit integers.
+        order = np.argsort(places.astype(np.uint16), kind="stable")
+        if (upper := (places >> 16).astype(np.uint16)).any():
+            order = order[np.argsort(upper[order], kind="stable")]
+        starts = np.append(0, np.cumsum(np.bincount(places)))
         firsts = order[starts[:-1]]
     return order, starts, run.rows["query_id"].gather(firsts).cast(pl.String)
-
-
-def _grouped(codes: Ints) -> tuple[Ints, Ints]:
-    """Group rows by code, in the order of first occurrence; return the order and the starts."""
-    places = _placed(codes, np.sort(_first_rows(codes)))
-    # 16 bits at a time, the upper ones last, because numpy uses a radix sort for 16-bit integers.
-    order = np.argsort(places.astype(np.uint16), kind="stable")
-    if (upper := (places >> 16).astype(np.uint16)).any():
-        order = order[np.argsort(upper[order], kind="stable")]
-    return order, np.append(0, np.cumsum(np.bincount(places)))
 
 
 def _first_rows(codes: Ints) -> Ints:
@@ -192,18 +190,6 @@ def _best_first(scores: Floats, starts: Ints) -> Ints:
         inside = np.arange(places.shape[1]) < lengths[:, None]
         order[begin:end] = places[inside]
     return order
-
-
-def _group_starts(codes: Ints) -> Ints:
-    changes = np.flatnonzero(codes[1:] != codes[:-1]) + 1
-    return np.concatenate((np.zeros(min(1, len(codes)), np.int64), changes))
-
-
-def _same_query(starts: Ints, rows: int) -> Flags:
-    """Return, for every row but the first, whether the row before has the same query."""
-    same = np.ones(max(rows - 1, 0), bool)
-    same[starts[1:-1] - 1] = False
-    return same
 
 
 def _break_ties(
@@ -257,16 +243,13 @@ def find_repeated(hashes: Hashes, starts: Ints, cells: int = _CELLS) -> list[tup
         same = matrix[:, 1:] == matrix[:, :-1]
         same &= np.arange(1, matrix.shape[1]) < rows[:, None]
         for query in (first + np.flatnonzero(same.any(axis=1))).tolist():
-            row = _last_repeated(hashes[starts[query] : starts[query + 1]])
-            doubles += [] if row is None else [(query, int(starts[query]) + row)]
+            own = hashes[starts[query] : starts[query + 1]]
+            ordered = np.sort(own)
+            again = ordered[1:][ordered[1:] == ordered[:-1]]
+            if len(again):
+                row = int(np.flatnonzero(own == again[0])[-1])
+                doubles.append((query, int(starts[query]) + row))
     return doubles
-
-
-def _last_repeated(hashes: Hashes) -> int | None:
-    """Return the last row of the smallest hash that occurs twice, or ``None``."""
-    ordered = np.sort(hashes)
-    again = ordered[1:][ordered[1:] == ordered[:-1]]
-    return int(np.flatnonzero(hashes == again[0])[-1]) if len(again) else None
 
 
 def _as_matrix(values: NDArray[_Value], lengths: Ints, filled: Any) -> NDArray[_Value]:
@@ -337,7 +320,13 @@ def sort_qrels(qrels: Qrels) -> tuple[SortedQrels, Ints]:
     query_ids = table["query_id"].gather(firsts).cast(pl.String)
     by_id = query_ids.arg_sort().to_numpy()
     query_ids, codes = query_ids.gather(by_id), _placed(codes, firsts[by_id])
-    order = _by_query_and_grade(codes, table["relevance"].to_numpy())
+    # By query and grade, highest first; by one combined number if it fits.
+    grades = table["relevance"].to_numpy()
+    top, low = int(grades.max(initial=0)), int(grades.min(initial=0))
+    if top - low < 1 << 20:
+        order = np.argsort(codes * (top - low + 1) + (top - grades), kind="stable")
+    else:
+        order = np.lexsort((-grades, codes))
     codes = codes[order]
     doc_ids = table["doc_id"].gather(order)
     hashes = qrels.doc_hashes[order]
@@ -346,21 +335,13 @@ def sort_qrels(qrels: Qrels) -> tuple[SortedQrels, Ints]:
         ids = doc_ids[int(starts[query]) : int(starts[query + 1])]
         if ids.is_duplicated().any():
             raise_duplicate(qrels, query_ids[query], doc_ids[row])
-    relevance = table["relevance"].to_numpy()[order]
+    relevance = grades[order]
     keys = hashes ^ spread(codes)
     highest = int(relevance.max(initial=1))
     judged = SortedQrels(
         qrels.name, query_ids, starts, doc_ids, relevance, keys, highest, qrels.source
     )
     return judged, order
-
-
-def _by_query_and_grade(codes: Ints, relevance: Ints) -> Ints:
-    """Sort rows by query and grade, highest first; by one combined number if it fits."""
-    top, low = int(relevance.max(initial=0)), int(relevance.min(initial=0))
-    if top - low < 1 << 20:
-        return np.argsort(codes * (top - low + 1) + (top - relevance), kind="stable")
-    return np.lexsort((-relevance, codes))
 
 
 def encode_values(column: pl.Series, names: pl.Series) -> Ints:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from enum import Enum
-from itertools import chain
+from itertools import chain, islice
 from numbers import Real
 from os.path import abspath
 from pathlib import Path
@@ -66,7 +66,15 @@ def detect_format(path: Path) -> FileFormat:
     """
     if is_parquet(path):
         return FileFormat.PARQUET
-    fields = _first_fields(path)
+    fields, anything = None, False
+    for _, line in read_numbered_lines(path):
+        text = line.strip()
+        anything = anything or bool(text)
+        if text and not text.startswith(b"#"):
+            fields = text.split()
+            break
+    if not anything:
+        raise FormatError(path, None, "the file is empty; expected a run or judgements.")
     if fields is None or len(fields) > 6:
         return FileFormat.KBA
     if len(fields) not in _BY_FIELDS:
@@ -78,19 +86,6 @@ def detect_format(path: Path) -> FileFormat:
             "filter run).",
         )
     return _BY_FIELDS[len(fields)]
-
-
-def _first_fields(path: Path) -> list[bytes] | None:
-    """Return the fields of the first line of data, or ``None`` if there are only comments."""
-    anything = False
-    for _, line in read_numbered_lines(path):
-        text = line.strip()
-        anything = anything or bool(text)
-        if text and not text.startswith(b"#"):
-            return text.split()
-    if not anything:
-        raise FormatError(path, None, "the file is empty; expected a run or judgements.")
-    return None
 
 
 # --- files ----------------------------------------------------------------------------------
@@ -301,7 +296,8 @@ def as_runs(data: Any) -> Iterator[Run]:
         return
     several = isinstance(data, list | tuple) and bool(data) and not _is_row(data[0])
     if isinstance(data, Iterator):
-        several, data = _peeked(data)
+        first = list(islice(data, 1))
+        several, data = bool(first) and not _is_row(first[0]), chain(first, data)
     if isinstance(data, list | tuple) and data and all(isinstance(x, str | Path) for x in data):
         yield from read_runs([Path(x) for x in data])
     elif several:
@@ -309,13 +305,6 @@ def as_runs(data: Any) -> Iterator[Run]:
             yield as_run(run, f"run{number}")
     else:
         yield as_run(data)
-
-
-def _peeked(data: Iterator[Any]) -> tuple[bool, Iterator[Any]]:
-    """Return whether an iterator yields runs, not rows, and the iterator with its first item."""
-    for first in data:
-        return not _is_row(first), chain([first], data)
-    return False, data
 
 
 def _is_nested(data: Mapping[Any, Any]) -> bool:

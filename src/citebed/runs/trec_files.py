@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from types import MappingProxyType
 from typing import NamedTuple
 
 import polars as pl
@@ -94,8 +93,10 @@ def read_coded(path: Path, layout: Layout) -> pl.DataFrame:
     if b"\0" in sample or sample.startswith(b"PAR1"):
         raise FormatError(path, None, f"this is not a text file. {_expected(layout)}")
     table = _in_blocks(path, layout)
-    if table is None:
-        table = _line_by_line(path, layout)
+    if table is None:  # slowly, which either succeeds or names the line
+        rows = [row[1:] for row in trec_lines(path, layout)]
+        schema = {name: layout.schema[name] for name in layout.columns}
+        table = pl.DataFrame(rows, schema=schema, orient="row").with_columns(_HASHED)
     if not table.height:
         raise FormatError(path, None, f"the file has no lines of data. {_expected(layout)}")
     return table
@@ -172,30 +173,23 @@ def _of_block(data: bytes, layout: Layout) -> pl.DataFrame | None:
         data = data.replace(b"\r\n", b"\n")
     # polars comes first, since other threads can import modules while it reads.
     table = _scanned(data, layout, b"\t" if b"\t" in data[:_SAMPLE] else b" ")
-    if table is not None and _is_plain(data, layout, table.height):
-        return table
+    if table is not None:  # polars has checked that no line has too few fields
+        blanks = (layout.gaps + 1) * table.height - (not data.endswith(b"\n"))
+        if blanks_in(data) == blanks:
+            return table
     remarks = _COMMENT.findall(data) if b"#" in data else []
     if b"\0" in data or any(_is_doubtful(remark, layout) for remark in remarks):
         return None
-    data = _tidy(_COMMENT.sub(b"", data) if remarks else data)
+    # Separate lines by single line feeds and fields by single blanks.
+    data = _COMMENT.sub(b"", data) if remarks else data
+    data = _single(data.translate(_TO_BLANKS), b" ")
+    data = _single(data.replace(b" \n", b"\n").replace(b"\n ", b"\n"), b"\n").strip(b" \n")
     table = _scanned(data, layout, b" ") if data else pl.DataFrame()
     return None if table is None or data.count(b" ") != layout.gaps * table.height else table
 
 
-def _is_plain(data: bytes, layout: Layout, lines: int) -> bool:
-    """Return True if no line has too many fields; polars has checked that none has too few."""
-    return blanks_in(data) == (layout.gaps + 1) * lines - (not data.endswith(b"\n"))
-
-
 _COMMENT = re.compile(rb"^[ \t\r\v\f]*#[^\n]*\n?", re.MULTILINE)
 _TO_BLANKS = bytes.maketrans(b"\t\r\v\f", b"    ")
-
-
-def _tidy(block: bytes) -> bytes:
-    """Separate lines by single line feeds and fields by single blanks."""
-    block = _single(block.translate(_TO_BLANKS), b" ")
-    block = block.replace(b" \n", b"\n").replace(b"\n ", b"\n")
-    return _single(block, b"\n").strip(b" \n")
 
 
 def _single(text: bytes, byte: bytes) -> bytes:
@@ -213,7 +207,15 @@ def _scanned(data: bytes, layout: Layout, mark: bytes, skip: int = 0) -> pl.Data
     if polars_misreads(data):
         return None
     whole = pl.col(layout.fields[-1]).is_not_null().alias("whole")
-    lines = plain_lines(data, layout, mark, {"query_id": pl.Categorical}, skip)
+    lines = pl.scan_csv(
+        data,
+        separator=mark.decode(),
+        has_header=False,
+        schema={**layout.schema, "query_id": pl.Categorical},
+        quote_char=None,
+        skip_lines=skip,
+        glob=False,
+    )
     try:
         table = lines.select(*layout.columns, _HASHED, whole).collect()
     except pl.exceptions.PolarsError:
@@ -228,34 +230,6 @@ def _scanned(data: bytes, layout: Layout, mark: bytes, skip: int = 0) -> pl.Data
 def grades(relevance: pl.Series) -> pl.Series:
     """Return which numbers of a column are in the range of grades."""
     return relevance.is_between(-LARGEST_GRADE, LARGEST_GRADE)
-
-
-def plain_lines(
-    source: Path | bytes,
-    layout: Layout,
-    mark: bytes,
-    kinds: Mapping[str, type[pl.DataType]] = MappingProxyType({}),
-    skip: int = 0,
-) -> pl.LazyFrame:
-    """Scan lines with polars, which gives null for missing fields.
-
-    ``kinds`` overrides the types of some columns.
-    """
-    return pl.scan_csv(
-        source,
-        separator=mark.decode(),
-        has_header=False,
-        schema={**layout.schema, **kinds},
-        quote_char=None,
-        skip_lines=skip,
-        glob=False,
-    )
-
-
-def _line_by_line(path: Path, layout: Layout) -> pl.DataFrame:
-    rows = [row[1:] for row in trec_lines(path, layout)]
-    schema = {name: layout.schema[name] for name in layout.columns}
-    return pl.DataFrame(rows, schema=schema, orient="row").with_columns(_HASHED)
 
 
 def trec_lines(path: Path, layout: Layout) -> Iterator[tuple[int, str, str, float | int]]:
@@ -276,7 +250,13 @@ def _fields(path: Path, number: int | None, line: bytes, layout: Layout) -> list
     if not fields or not fields[0].startswith(b"#"):
         return fields
     if _is_doubtful(line, layout):
-        raise FormatError(path, number, _doubt(fields[0].decode("utf-8", "replace")))
+        name = shorten(fields[0].decode("utf-8", "replace"))
+        raise FormatError(
+            path,
+            number,
+            f"is this a comment, or does a query have the id '{name}'? Comments need a blank "
+            "after the #; query ids must not start with #.",
+        )
     return []
 
 
@@ -290,13 +270,6 @@ def _is_doubtful(remark: bytes, layout: Layout) -> bool:
     except FormatError:
         return False
     return True
-
-
-def _doubt(name: str) -> str:
-    return (
-        f"is this a comment, or does a query have the id '{shorten(name)}'? Comments need a blank "
-        "after the #; query ids must not start with #."
-    )
 
 
 def _parsed(
@@ -314,26 +287,18 @@ def _parsed(
         what = f"byte 0x{byte:02x} is not UTF-8 text. Save the file as UTF-8."
         raise FormatError(path, number, what) from None
     if layout.number is pl.Int64:
-        return query, document, _relevance(path, number, value)
-    return query, document, _score(path, number, value)
-
-
-def _relevance(path: Path, number: int | None, value: str) -> int:
-    grade = parse_integer(value)
-    if grade is None:
-        raise FormatError(path, number, f"the relevance '{shorten(value)}' is not a whole number.")
-    if abs(grade) > LARGEST_GRADE:
-        raise FormatError(path, number, f"the relevance {shorten(value)} {OUT_OF_RANGE}")
-    return grade
-
-
-def _score(path: Path, number: int | None, value: str) -> float:
+        grade = parse_integer(value)
+        if grade is None:
+            what = f"the relevance '{shorten(value)}' is not a whole number."
+            raise FormatError(path, number, what)
+        if abs(grade) > LARGEST_GRADE:
+            raise FormatError(path, number, f"the relevance {shorten(value)} {OUT_OF_RANGE}")
+        return query, document, grade
     score = parse_number(value)
     if score is None:
-        raise FormatError(
-            path, number, f"the score '{shorten(value)}' is not a finite number. {_expected(RUN)}"
-        )
-    return score
+        what = f"the score '{shorten(value)}' is not a finite number. {_expected(RUN)}"
+        raise FormatError(path, number, what)
+    return query, document, score
 
 
 def _wrong_count(fields: list[bytes], layout: Layout) -> str:

@@ -8,13 +8,11 @@ whole table.
 from __future__ import annotations
 
 import gzip
-import os
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -48,7 +46,8 @@ def write_qrels(
     files keep all other columns, too. ``facts`` on how the set was made go into ``NAME.json``.
     """
     path = Path(path)
-    _check_label(label)
+    if not label or len(label.split()) != 1:
+        raise CitebedError(f"the label '{label}' must be one word, without blanks.")
     own = "label" in qrels.table.columns
     if is_parquet(path):
         extra = [] if own or label == "0" else [pl.lit(label).alias("label")]
@@ -88,11 +87,6 @@ def check_not_input(out: Path, *inputs: Path) -> None:
                 )
 
 
-def _check_label(label: str) -> None:
-    if not label or len(label.split()) != 1:
-        raise CitebedError(f"the label '{label}' must be one word, without blanks.")
-
-
 def check_ids(table: pl.DataFrame, path: Path) -> None:
     """Raise an error for ids that would not be read back from a TREC file unchanged."""
     if is_parquet(path):
@@ -112,26 +106,18 @@ def _write(path: Path, table: pl.DataFrame, facts: Facts | None) -> list[Path]:
     paths = [path] if facts is None else [path, path.with_name(f"{path.name}.json")]
     with replace_files(*paths) as drafts:
         with drafts[0].open("wb") as handle:
-            _fill(path, table, handle)
+            if is_parquet(path):
+                table.write_parquet(handle)
+            elif path.suffix.lower() == ".gz":
+                # Without name and time in the header, for reproducible bytes.
+                with gzip.GzipFile("", "wb", _LEVEL, handle, mtime=0) as zipped:
+                    write_lines(table, zipped)
+            else:
+                write_lines(table, handle)
         if facts is not None:
             recorded = {**facts, "file": path.name, "sha256": hash_file(drafts[0])}
             drafts[1].write_text(json_text(recorded, indent=2) + "\n", "utf-8")
     return paths
-
-
-def _fill(path: Path, table: pl.DataFrame, handle: IO[bytes]) -> None:
-    if is_parquet(path):
-        table.write_parquet(handle)
-    elif path.suffix.lower() == ".gz":
-        with _zipped(handle) as zipped:
-            write_lines(table, zipped)
-    else:
-        write_lines(table, handle)
-
-
-def _zipped(handle: IO[bytes]) -> gzip.GzipFile:
-    """Open a gzip file without name and time in its header, for reproducible bytes."""
-    return gzip.GzipFile("", "wb", _LEVEL, handle, mtime=0)
 
 
 def write_lines(table: pl.DataFrame, handle: Any) -> None:
@@ -155,78 +141,6 @@ class FilterLine(NamedTuple):
     score: int | float
     rating: int | None = None
     contains_mention: bool | None = None
-
-
-class FilterRunWriter:
-    """Appends lines to a filter run, which is gzip if the name ends in ``.gz``.
-
-    A new file starts with the header. After ``flush`` readers see all lines so far. An open file
-    may be passed, too, and stays open; ``packed`` says whether it is gzip.
-    """
-
-    def __init__(
-        self,
-        file: str | Path | BinaryIO,
-        header: dict[str, Any],
-        team: str,
-        system: str,
-        *,
-        packed: bool | None = None,
-    ) -> None:
-        self._names = filter_names(team, system)
-        self._opened = ExitStack()
-        if isinstance(file, str | Path):
-            packed = Path(file).suffix == ".gz" if packed is None else packed
-            file = self._opened.enter_context(Path(file).open("ab"))  # noqa: SIM115 - until close
-        self._raw = file
-        is_new = not os.fstat(self._raw.fileno()).st_size
-        self._zip = _zipped(self._raw) if packed else None
-        self._file: IO[bytes] = self._zip or self._raw  # type: ignore[assignment]
-        if is_new:
-            self._file.write(header_line(header))
-
-    def write(self, lines: Iterable[FilterLine]) -> None:
-        """Append lines."""
-        self._file.write(filter_lines(self._names, lines))
-
-    def flush(self) -> int:
-        """Pass everything to the operating system; return the file's length in bytes."""
-        self._file.flush()
-        self._raw.flush()
-        return os.fstat(self._raw.fileno()).st_size
-
-    def close(self) -> None:
-        """Finish the file."""
-        if self._zip is not None:
-            self._zip.close()
-        self._raw.flush()
-        self._opened.close()
-
-    def __enter__(self) -> FilterRunWriter:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-def write_filter_run(
-    path: str | Path, table: pl.DataFrame, header: dict[str, Any], team: str, system: str
-) -> None:
-    """Write a table (columns as in ``read_filter_run``) atomically."""
-    path = Path(path)
-    for column in ("query_id", "doc_id"):
-        blank = table.filter(pl.col(column).str.contains(r"[\s\x00\x1c-\x1f]|^$"))
-        if blank.height:
-            raise CitebedError(
-                f"the {column} '{blank[column][0]}' is empty or contains a blank, which a filter "
-                "run cannot hold."
-            )
-    with (
-        replace_files(path) as (draft,),
-        FilterRunWriter(draft, header, team, system, packed=path.suffix == ".gz") as writer,
-    ):
-        for part in table.select(FilterLine._fields).iter_slices(100_000):
-            writer.write(FilterLine(*row) for row in part.iter_rows())
 
 
 def filter_names(team: str, system: str) -> str:
@@ -267,13 +181,9 @@ _TEN_DIGITS = 10**9
 """From this second on, in September 2001, epoch seconds have ten digits."""
 
 
-def date_hour(time: int) -> str:
-    """Format the hour of an epoch second as KBA names its folders: ``2011-12-09-17``, UTC."""
-    return _hour(time // 3600)
-
-
 @lru_cache(maxsize=1024)
-def _hour(hours: int) -> str:
+def _date_hour(hours: int) -> str:
+    """Format hours since 1970 as KBA names its folders: ``2011-12-09-17``, UTC."""
     return (_EPOCH_START + timedelta(hours=hours)).strftime("%Y-%m-%d-%H")
 
 
@@ -282,7 +192,7 @@ def _line(names: str, line: FilterLine) -> str:
     level = "-" if rating is None else rating
     seen = "-" if mention is None else int(mention)
     number = int(score) if score == int(score) else score
-    return f"{names} {doc} {query} {number} {level} {seen} {date_hour(time)}\n"
+    return f"{names} {doc} {query} {number} {level} {seen} {_date_hour(time // 3600)}\n"
 
 
 def _word(text: str, what: str) -> str:

@@ -237,11 +237,6 @@ def check_count(text: str, slices: float) -> None:
 # --- by what is in them, or at random ---------------------------------------------------------
 
 
-def _whole(_: str, over: Range, __: int) -> Slices:
-    """Put everything into one slice, as an evaluation without time does."""
-    return Slices("all", np.array([over.since, over.until], np.int64))
-
-
 def equal(text: str, over: Range, _: int) -> Slices:
     """End each slice when it has a number of relevant documents, over all queries.
 
@@ -352,7 +347,9 @@ Slicing = Callable[[str, Range, int], Slices]
 """A function of the text behind the colon, the range and a seed."""
 
 SLICINGS: dict[str, Slicing] = {
-    "all": _whole, "equal": equal, "random": random_visits, "burst": burst
+    # Everything in one slice, as in an evaluation without time.
+    "all": lambda _, over, __: Slices("all", np.array([over.since, over.until], np.int64)),
+    "equal": equal, "random": random_visits, "burst": burst
 }  # fmt: skip
 
 

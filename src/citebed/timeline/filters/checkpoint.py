@@ -74,7 +74,16 @@ def load(path: Path, identity: Identity) -> tuple[Progress, State]:
             names = [name for name in arrays.files if name.startswith(_STATE)]
             state = {name.removeprefix(_STATE): arrays[name] for name in names}
         # Before the rest is read: another version may have written it differently.
-        _check_identity(path, about["identity"], identity)
+        then, now = about["identity"], json.loads(json.dumps(identity))
+        differ = [name for name in {**now, **then} if then.get(name) != now.get(name)]
+        # Settings that only one side has follow from others: the model "names" has no analyser.
+        differ = [name for name in differ if name in then and name in now] or differ
+        if differ:
+            what = ", ".join(_difference(name, then.get(name), now.get(name)) for name in differ)
+            raise CitebedError(
+                f"the checkpoint {printable(path)} does not fit: it was made with {what}. Run with "
+                "the same options and files to go on from it, or add --restart to start over"
+            )
         progress = Progress(**about["progress"])
     except CitebedError:
         raise
@@ -85,20 +94,6 @@ def load(path: Path, identity: Identity) -> tuple[Progress, State]:
         ) from None
     progress.problems = [Problem(*problem) for problem in progress.problems]
     return progress, state
-
-
-def _check_identity(path: Path, then: Identity, now: Identity) -> None:
-    """Raise an error if the settings differ from the checkpoint's."""
-    now = json.loads(json.dumps(now))
-    differ = [name for name in {**now, **then} if then.get(name) != now.get(name)]
-    # Settings that only one side has follow from others: the model "names" has no analyser.
-    differ = [name for name in differ if name in then and name in now] or differ
-    if differ:
-        differences = ", ".join(_difference(name, then.get(name), now.get(name)) for name in differ)
-        raise CitebedError(
-            f"the checkpoint {printable(path)} does not fit: it was made with {differences}. Run "
-            "with the same options and files to go on from it, or add --restart to start over"
-        )
 
 
 def _difference(name: str, *values: Any) -> str:

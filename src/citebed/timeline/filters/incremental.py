@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from citebed.runs.tables import Floats, Ints
-from citebed.timeline.filters.names import NameFiltering, Names, NameTable
+from citebed.timeline.filters.names import NameFiltering, Names
 from citebed.timeline.filters.online_learning import (
     FilterFeatures,
     Learner,
@@ -82,17 +82,14 @@ class IncrementalFiltering(Learner):
     def __init__(
         self, declared: Incremental, topics: Sequence[Topic], tools: FilterContext
     ) -> None:
-        super().__init__(topics, tools, tools.labels, declared.buckets)
-        self._declared = declared
         self._names = NameFiltering(Names(), topics)
+        super().__init__(topics, tools, self._names.names, tools.labels, declared.buckets)
+        self._declared = declared
         self._df: Floats = np.zeros(self._buckets, np.float64)
         self._bias: Floats = np.full(len(topics), BIAS)
         self._mention: Floats = np.full(len(topics), MENTION)
         self._weights: Floats = np.zeros((self._buckets, len(topics)))
         self._other: tuple[Ints, Floats] = (np.empty(0, np.int64), np.empty(0))
-
-    def _table(self) -> NameTable:
-        return self._names.names
 
     def _see(self, first: int, reads: DocumentFeatures) -> FilterFeatures:
         numbers = reads.terms.numbers

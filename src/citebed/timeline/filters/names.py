@@ -26,7 +26,6 @@ from citebed.text.regex import limit_combining_marks
 from citebed.timeline.filters.topics import (
     RELEVANT,
     DocumentFeatures,
-    Documents,
     Filter,
     FilterContext,
     LearningDocuments,
@@ -73,10 +72,6 @@ class NameFiltering:
         self._ids = [topic.query_id for topic in topics]
         self.names = NameTable(topics)
         self._df: NDArray[np.int64] = np.zeros(len(self.names.names), np.int64)
-
-    def score(self, batch: Documents) -> list[FilterLine]:
-        """Return the lines for the documents that mention a name."""
-        return self.take(batch.first, self.read(batch.table))
 
     def read(self, table: pl.DataFrame) -> DocumentFeatures:
         """Extract the documents that mention a name."""
@@ -126,15 +121,13 @@ class NameFiltering:
         evidence: dict[int, float] = {}
         for mention in mentions:
             name, in_title = divmod(mention, 2)
-            rarity = self._rarity(df[name], before)
+            common, rarity = self._declared.common, 1.0
+            if df[name] and common:
+                rarity = min(1.0, common * (before + PRIOR) / df[name])
             weight = rarity * (self._declared.title if in_title else 1.0)
             for topic, share in self.names.uses[name]:
                 evidence[topic] = evidence.get(topic, 0.0) + share * weight
         return evidence
-
-    def _rarity(self, df: int, before: int) -> float:
-        common = self._declared.common
-        return min(1.0, common * (before + PRIOR) / df) if df and common else 1.0
 
     def tally(self) -> TermStatistics:
         """Return empty document counts of names."""
@@ -204,7 +197,9 @@ class NameTable:
                 uses[number] = max(weight, uses.get(number, 0.0))
         self.names = list(stated)
         self.uses = [_shares(uses) for uses in stated.values()]
-        self._by_first = _by_first_word(self.names)
+        self._by_first: dict[str, list[tuple[Words, int]]] = {}  # by first word, the longest first
+        for number, key in sorted(enumerate(self.names), key=lambda pair: -len(pair[1])):
+            self._by_first.setdefault(key[0], []).append((key, number))
         self._anchors = sorted({anchor for name in self.names for anchor in _anchors(name)})
 
     def mentions(self, text: str) -> list[int]:
@@ -255,16 +250,6 @@ class NameTable:
 def _shares(uses: dict[int, float]) -> tuple[tuple[int, float], ...]:
     total = max(1.0, sum(uses.values()))
     return tuple((topic, weight / total) for topic, weight in sorted(uses.items()))
-
-
-def _by_first_word(names: list[Words]) -> dict[str, list[tuple[Words, int]]]:
-    """Group names by their first word, the longest first."""
-    by_word: dict[str, list[tuple[Words, int]]] = {}
-    for number, name in enumerate(names):
-        by_word.setdefault(name[0], []).append((name, number))
-    for same in by_word.values():
-        same.sort(key=lambda pair: -len(pair[0]))
-    return by_word
 
 
 # --- anchors --------------------------------------------------------------------------------

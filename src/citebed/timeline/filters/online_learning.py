@@ -30,7 +30,6 @@ from citebed.timeline.filters.names import NameTable
 from citebed.timeline.filters.topics import (
     RELEVANT,
     DocumentFeatures,
-    Documents,
     FilterContext,
     LearningDocuments,
     Skipped,
@@ -292,6 +291,7 @@ class Learner(ABC):
         self,
         topics: Sequence[Topic],
         tools: FilterContext,
+        names: NameTable,
         labels: Mapping[str, Mapping[str, bool]],
         buckets: float,
     ) -> None:
@@ -300,16 +300,13 @@ class Learner(ABC):
         self._buckets = int(buckets)
         self._numbers = Numbers(tools, self._buckets)
         self._ids = [topic.query_id for topic in topics]
+        self._table = names
         self._labels = Labels(topics, labels)
         self._lessons = Lessons(tools.delay)
 
-    def score(self, batch: Documents) -> list[FilterLine]:
-        """Return the lines for a batch; before each document, learn what is due."""
-        return self.take(batch.first, self.read(batch.table))
-
     def read(self, table: pl.DataFrame) -> DocumentFeatures:
         """Extract the features of all documents, since term counts need every one."""
-        mentions = dict(self._table().found(table))
+        mentions = dict(self._table.found(table))
         texts = (
             "\n".join(text for text in texts if text) for texts in table.select(TEXTS).iter_rows()
         )
@@ -394,10 +391,6 @@ class Learner(ABC):
         """Return the positions of judged documents, and record that they occurred."""
         return self._labels.of(reads).keys()
 
-    def _counted(self, text: str) -> tuple[Ints, Floats]:
-        """Return the term numbers of a text with their counts."""
-        return self._numbers.counted([text]).at(0)
-
     def unmet(self) -> list[str]:
         """Return the labelled documents that have not occurred, sorted."""
         return self._labels.unmet()
@@ -421,10 +414,6 @@ class Learner(ABC):
     @abstractmethod
     def tally(self) -> TermStatistics:
         """Return empty counts of the kind that this filter keeps."""
-
-    @abstractmethod
-    def _table(self) -> NameTable:
-        """Return the names to find in documents."""
 
     @abstractmethod
     def _see(self, first: int, reads: DocumentFeatures) -> FilterFeatures:

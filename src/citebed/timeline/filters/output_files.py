@@ -57,25 +57,24 @@ class OutputFiles:
                 raise CitebedError(f"'{printable(path)}' is a folder; name a file with {option}.")
         written = self.all()
         for made in written:
-            self._check_file(made, read)
+            name = printable(made)
+            if made.exists() and not made.is_file():
+                raise CitebedError(f"'{name}' is a device or a pipe; name a plain file.")
+            if any(path.exists() and made.exists() and path.samefile(made) for path in read):
+                raise CitebedError(f"'{name}' is one of the files that are read; name another.")
+            parents = Path(os.path.realpath(made)).parents
+            inside = any(path.is_dir() and Path(os.path.realpath(path)) in parents for path in read)
+            mine = made not in (self.output, self.skipped) or not made.exists() or _is_ours(made)
+            if inside and not mine:
+                raise CitebedError(
+                    f"'{name}' is part of the collection that is read; name another."
+                )
         names = [made.absolute() for made in written]
         twice = next((made for made in written if names.count(made.absolute()) > 1), None)
         if twice is not None:
             raise CitebedError(
                 f"'{printable(twice)}' would be written by both -o and --skipped; name another."
             )
-
-    def _check_file(self, made: Path, read: Sequence[Path]) -> None:
-        name = printable(made)
-        if made.exists() and not made.is_file():
-            raise CitebedError(f"'{name}' is a device or a pipe; name a plain file.")
-        if any(path.exists() and made.exists() and path.samefile(made) for path in read):
-            raise CitebedError(f"'{name}' is one of the files that are read; name another.")
-        parents = Path(os.path.realpath(made)).parents
-        inside = any(path.is_dir() and Path(os.path.realpath(path)) in parents for path in read)
-        mine = made not in (self.output, self.skipped) or not made.exists() or _is_ours(made)
-        if inside and not mine:
-            raise CitebedError(f"'{name}' is part of the collection that is read; name another.")
 
     def check(self, overwrite: bool) -> None:
         """Raise an error if an output exists, unless ``overwrite``."""
@@ -112,8 +111,14 @@ class OutputFiles:
         """
         with translate_write_errors(self.output):
             if self.is_packed:
-                with replace_files(self.output) as (packed,):
-                    _pack(self.partial, packed)
+                # Without name and time, so that equal content gives equal bytes.
+                with (
+                    replace_files(self.output) as (packed,),
+                    read_draft(self.partial) as source,
+                    packed.open("wb") as raw,
+                    gzip.GzipFile("", "wb", 6, raw, mtime=0) as zipped,
+                ):
+                    shutil.copyfileobj(source, zipped, 1 << 20)
                 self.partial.unlink()
             else:
                 _take_mode(drafts.run, self.output)
@@ -156,16 +161,6 @@ def _take_mode(draft: BinaryIO, place: Path) -> None:
     """Give a draft the permissions of the file that it replaces."""
     if place.exists():
         os.fchmod(draft.fileno(), stat.S_IMODE(place.stat().st_mode))
-
-
-def _pack(plain: Path, packed: Path) -> None:
-    """Compress a file without name and time, so that equal content gives equal bytes."""
-    with (
-        read_draft(plain) as source,
-        packed.open("wb") as raw,
-        gzip.GzipFile("", "wb", 6, raw, mtime=0) as zipped,
-    ):
-        shutil.copyfileobj(source, zipped, 1 << 20)
 
 
 # --- safe opening: plain files of this user with one name -------------------------------------

@@ -208,23 +208,20 @@ class RelevanceFiltering(Learner):
     def __init__(
         self, declared: RelevanceModel, topics: Sequence[Topic], tools: FilterContext
     ) -> None:
-        super().__init__(topics, tools, {}, declared.buckets)
+        super().__init__(topics, tools, NameTable(topics), {}, declared.buckets)
         self._declared = declared
-        self._names = NameTable(topics)
         self._background = Background(self._buckets)
         self._term_table: _TermTable | None = None
         self._profiles = []
         for topic in topics:
-            numbers, tf = self._counted(" ".join((*(n.name for n in topic.names), topic.text)))
+            text = " ".join((*(name.name for name in topic.names), topic.text))
+            numbers, tf = self._numbers.counted([text]).at(0)
             self._background.add(numbers, tf)
             self._profiles.append(_Profile(numbers, tf, declared))
 
-    def _table(self) -> NameTable:
-        return self._names
-
     def _see(self, first: int, reads: DocumentFeatures) -> FilterFeatures:  # noqa: ARG002
         named = {
-            place: dict.fromkeys(self._names.topics_of(mentions), 0.0)
+            place: dict.fromkeys(self._table.topics_of(mentions), 0.0)
             for place, mentions in reads.mentions.items()
         }
         return FilterFeatures(named, reads.terms)
@@ -234,7 +231,7 @@ class RelevanceFiltering(Learner):
 
     def tally(self) -> TermStatistics:
         """Return empty counts of all term occurrences."""
-        return TermStatistics(len(self._names.names), self._buckets)
+        return TermStatistics(len(self._table.names), self._buckets)
 
     def _look_back(self, part: Skipped, passed: SkippedDocuments, start: int, end: int) -> None:
         """Do nothing: past documents are counted, not remembered."""

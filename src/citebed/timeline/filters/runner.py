@@ -22,13 +22,12 @@ from citebed.errors import CitebedError, FormatError
 from citebed.files.lines import Block
 from citebed.files.output_files import translate_write_errors
 from citebed.records import Problem
-from citebed.runs.writer import FilterRunWriter
+from citebed.runs.writer import filter_lines, filter_names, header_line
 from citebed.timeline.filters import checkpoint
 from citebed.timeline.filters.checkpoint import Progress
 from citebed.timeline.filters.output_files import Drafts, OutputFiles
 from citebed.timeline.filters.stream_checks import Admission
 from citebed.timeline.filters.topics import (
-    Documents,
     Filter,
     FilterContext,
     RunningFilter,
@@ -211,24 +210,20 @@ class _Run:
                     f"{printable(name or path)} is shorter than the checkpoint {printable(path)} "
                     "says; add --restart to start over"
                 )
-        self._check_stream(progress)
+        # A stream may grow, but the part read so far must not change.
+        checksums = checksum(self.task.source, progress.offset)
+        if checksums != progress.crc:
+            what = "are incomplete" if checksums is None else "differ"
+            raise CitebedError(
+                f"{self.task.source.name} has changed since the checkpoint {printable(path)} was "
+                f"made: its first {progress.offset:,} bytes {what}. Add --restart to start over"
+            )
         if self.options.strict and progress.problems:
             raise FormatError(self.task.source.name, *progress.problems[0][:2])
         self.filtering.restore(state)
         self.admission.repeats.restore(state)
         self.saved = progress.documents
         return progress
-
-    def _check_stream(self, progress: Progress) -> None:
-        """Raise an error if the part read so far has changed; a stream may grow."""
-        checksums = checksum(self.task.source, progress.offset)
-        if checksums != progress.crc:
-            what = "are incomplete" if checksums is None else "differ"
-            raise CitebedError(
-                f"{self.task.source.name} has changed since the checkpoint "
-                f"{printable(self.files.checkpoint)} was made: its first {progress.offset:,} bytes "
-                f"{what}. Add --restart to start over"
-            )
 
     def go_on(self, advance: Callable[[int], None]) -> None:
         """Filter the rest of the stream."""
@@ -237,23 +232,25 @@ class _Run:
         size = self.options.block or self.task.declared.block
         stream = blocks(self.task.source, size, progress.line, progress.offset)
         saved = time.monotonic()
-        team, system = self.options.team, self.task.declared.name
-        writer = FilterRunWriter(self.drafts.run, self.header, team, system)
+        names = filter_names(self.options.team, self.task.declared.name)
+        if not os.fstat(self.drafts.run.fileno()).st_size:
+            self.drafts.run.write(header_line(self.header))
         for block, decoded in _ahead(stream, self.options.naive_is_utc):
-            self._take(block, decoded, writer)
+            self._take(block, decoded, names)
             advance(len(block.data))
             if time.monotonic() - saved >= self.options.every:
-                self._save(writer)
+                self._save()
                 saved = time.monotonic()
-        self._save(writer)
+        self._save()
 
-    def _take(self, block: Block, decoded: Decoded, writer: FilterRunWriter) -> None:
+    def _take(self, block: Block, decoded: Decoded, names: str) -> None:
         """Score the documents of a block and write the output lines."""
         progress = self.progress
         decoded = self.admission.admitted(decoded)
-        lines = self.filtering.score(Documents(progress.documents, decoded.table))
+        reads = self.filtering.read(decoded.table)
+        lines = self.filtering.take(progress.documents, reads)
         with translate_write_errors(self.files.partial):
-            writer.write(lines)
+            self.drafts.run.write(filter_lines(names, lines))
             if self.drafts.listing:
                 self.drafts.listing.write(listed(self.task.source.name, decoded.problems))
         progress.crc = zlib.crc32(block.data, progress.crc)
@@ -261,9 +258,8 @@ class _Run:
         progress.written += len(lines)
         progress.topics = list(dict.fromkeys((*progress.topics, *(it.query_id for it in lines))))
 
-    def _save(self, writer: FilterRunWriter) -> None:
+    def _save(self) -> None:
         with translate_write_errors(self.files.partial):
-            writer.flush()
             self.progress.output, self.progress.listing = map(_on_disk, self.drafts)
         state: State = {**self.filtering.state(), **self.admission.repeats.state()}
         checkpoint.save(self.files.checkpoint, self.identity, self.progress, state)

@@ -80,7 +80,11 @@ class RepeatedDocuments:
             return decoded
         ids = stream_ids(table["doc_id"], table["time"])
         again = self._again(ids, table["time"])
-        self._remember(ids, table["time"], last)
+        now = table["time"][-1]
+        if now != last:
+            self._ids.clear()
+        start = int(table["time"].search_sorted(now, side="left"))
+        self._ids.update(ids.slice(start).to_list())
         if not again.any():
             return decoded
         repeated = [
@@ -99,12 +103,6 @@ class RepeatedDocuments:
             return again
         before = pl.Series([name in self._ids for name in first])
         return again | before.extend_constant(False, len(ids) - len(first))
-
-    def _remember(self, ids: pl.Series, times: pl.Series, last: int | None) -> None:
-        now = times[-1]
-        if now != last:
-            self._ids.clear()
-        self._ids.update(ids.slice(int(times.search_sorted(now, side="left"))).to_list())
 
     def state(self) -> State:
         """Return the ids, one per line."""

@@ -56,7 +56,7 @@ def read_topics(path: str | Path) -> list[Topic]:
         if not line.strip():
             continue
         try:
-            topic = _topic(_loaded(line))
+            topic = _topic(line)
         except (ValueError, TypeError, RecursionError) as error:
             raise FormatError(path, number, f"no topic: {str(error)[:_WIDTH]}") from None
         if topic.query_id in topics:
@@ -67,18 +67,13 @@ def read_topics(path: str | Path) -> list[Topic]:
     return list(topics.values())
 
 
-def _loaded(line: str) -> Any:
-    """Parse a line of JSON; raise an error if its text cannot be written again."""
+def _topic(line: str) -> Topic:
     fields = json.loads(line)
-    try:
+    try:  # its text must be text that can be written again
         json.dumps(fields, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         half = f"\\u{ord(error.object[error.start]):04x}"
         raise ValueError(f"{half} is half a character; leave it out") from None
-    return fields
-
-
-def _topic(fields: Any) -> Topic:
     if not isinstance(fields, dict):
         raise TypeError("expected a JSON object with 'query_id'")
     unknown = sorted(set(fields) - set(_FIELDS))
@@ -122,17 +117,6 @@ State = dict[str, NDArray[np.generic]]
 
 RELEVANT = 1
 """The rating of every line that a filter writes; only the confidence varies."""
-
-
-class Documents(NamedTuple):
-    """A batch of documents in stream order.
-
-    The columns are ``doc_id``, ``time``, ``title``, ``abstract``, ``text``. ``first`` is the number
-    of documents before the batch.
-    """
-
-    first: int
-    table: pl.DataFrame
 
 
 class Vectors(NamedTuple):
@@ -335,17 +319,18 @@ class FilterContext:
 class RunningFilter(Protocol):
     """A filter at work on a stream."""
 
-    def score(self, batch: Documents) -> list[FilterLine]:
-        """Return the lines for a batch, ordered by document and then by topic."""
-
     def read(self, table: pl.DataFrame) -> DocumentFeatures:
-        """Extract the features of a batch; documents without any are left out."""
+        """Extract the features of a batch of documents in stream order.
+
+        The columns are ``doc_id``, ``time``, ``title``, ``abstract``, ``text``. Documents without
+        any feature are left out. This takes most of the time and needs no state, so that it can run
+        in parallel.
+        """
 
     def take(self, first: int, reads: DocumentFeatures) -> list[FilterLine]:
-        """Return the lines for documents that were read; ``first`` counts those before the batch.
+        """Return the lines for documents that were read, by document and then by topic.
 
-        ``score`` is ``read`` followed by ``take``. ``read`` takes most of the time and needs no
-        state, so that it can run in parallel.
+        ``first`` is the number of documents before the batch.
         """
 
     def tally(self) -> TermStatistics:

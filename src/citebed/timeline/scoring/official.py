@@ -228,31 +228,23 @@ class OfficialScores:
     @cached_property
     def entities(self) -> pl.DataFrame:
         """One row per entity and cut-off with counts, P, R, F1 and SU."""
-        return pl.concat([self._entities(level) for level in self.counts])
-
-    def _entities(self, level: str) -> pl.DataFrame:
-        names, counts = self.counts[level]
-        precisions, recalls = precision(counts), recall(counts)
-        numbers = (*counts, precisions, recalls, f1(precisions, recalls), scaled_utility(counts))
-        cutoffs = self.table["cutoff"].unique().sort().to_numpy()
-        entities = pl.Series(names, dtype=pl.String)
-        entities = entities.gather(np.repeat(np.arange(len(names)), len(cutoffs)))
-        about = (self.run, level, entities, np.tile(cutoffs, len(names)))
-        columns = zip(ENTITY_SCORES, (*about, *(each.ravel() for each in numbers)), strict=True)
-        return pl.DataFrame(dict(columns), schema=ENTITY_SCORES)
+        cutoffs, tables = self.table["cutoff"].unique().sort().to_numpy(), []
+        for level, (names, counts) in self.counts.items():
+            precisions, recalls = precision(counts), recall(counts)
+            harmonic = f1(precisions, recalls)
+            numbers = (*counts, precisions, recalls, harmonic, scaled_utility(counts))
+            entities = pl.Series(names, dtype=pl.String)
+            entities = entities.gather(np.repeat(np.arange(len(names)), len(cutoffs)))
+            about = (self.run, level, entities, np.tile(cutoffs, len(names)))
+            columns = zip(ENTITY_SCORES, (*about, *(each.ravel() for each in numbers)), strict=True)
+            tables.append(pl.DataFrame(dict(columns), schema=ENTITY_SCORES))
+        return pl.concat(tables)
 
     def best_entities(self, by: str = "f1_of_means") -> pl.DataFrame:
         """Return the rows of `entities` at the cut-off with the best macro average."""
         macro = self.best(by).filter(pl.col("average") == "macro")
         chosen = macro.unique("positives", keep="first", maintain_order=True)
         return self.entities.join(chosen, on=["positives", "cutoff"], how="semi")
-
-
-def cutoffs_of(step: int) -> Ints:
-    """Return the cut-offs from 0 to 999 by this step."""
-    if not 1 <= step <= HIGHEST - 1:
-        raise CitebedError(f"the step of the cut-offs is {step}; expected from 1 to 999.")
-    return np.arange(0, HIGHEST, step)
 
 
 def score_official(
@@ -269,7 +261,9 @@ def score_official(
     ``require_positives`` leaves out entities without positives (True) or keeps them (False). Since
     published figures differ in this, the default reports both.
     """
-    cutoffs = cutoffs_of(step)
+    if not 1 <= step <= HIGHEST - 1:
+        raise CitebedError(f"the step of the cut-offs is {step}; expected from 1 to 999.")
+    cutoffs = np.arange(0, HIGHEST, step)
     topics = topic_run(run, qrels)
     ranked = rank(topics.run)
     check_repeated_documents(ranked)

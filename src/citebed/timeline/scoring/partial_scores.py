@@ -1,5 +1,6 @@
-"""Score long runs in parts, locally or on an engine; no part splits a pair of topic and slice.
+"""Align runs with pairs of topic and slice, and score them, at once or in parts.
 
+Long runs are scored in parts, locally or on an engine; no part splits a pair of topic and slice.
 Memory is then bounded by one part per thread, however long the run is.
 """
 
@@ -7,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -18,22 +19,137 @@ import polars as pl
 
 from citebed.errors import CitebedError
 from citebed.evaluation.measures.base import Measure
+from citebed.evaluation.measures.rankings import Rankings, match_unordered
 from citebed.runs.file_ranges import FileRange
+from citebed.runs.ranking import SortedQrels, spread
 from citebed.runs.reader import read_run
-from citebed.runs.tables import Floats, Run
+from citebed.runs.tables import Floats, Ints, Run, raise_duplicate
 from citebed.runs.texts import Grouping, RunText, group_by_query
 from citebed.runs.trec_files import RUN, trec_lines
-from citebed.timeline.scoring.alignment import RunLedger, align_with_judgements, lay, placed
 from citebed.timeline.scoring.slice_measures import empty_slice_score, slice_values
 from citebed.timeline.scoring.topic_slices import TopicSlices
 from citebed.timeline.slices import Slices
-from citebed.timeline.streams.timed_qrels import Skipped, times_by_id
+from citebed.timeline.streams.timed_qrels import Skipped, TopicRun, timed, times_by_id, topic_run
+from citebed.wording import count
 
 _PAIR, _LEDGER = "pair", "ledger"
 _COUNTED = ("measured", "judged", "elsewhere", "outside")
 _SKIPPED = ("lines", "unjudged", "untimed")
 _MOST_THREADS = 8
 _UNTIMED = -2
+
+
+# --- a run, or a part of one, as rankings of pairs of topic and slice -------------------------
+
+
+class RunLedger(NamedTuple):
+    """Coverage of a run: ``measured`` documents are in scored pairs, ``judged`` of these judged.
+
+    ``outside`` documents are in no slice, ``elsewhere`` documents in a slice without relevant
+    documents for their query. ``skipped`` counts documents that cannot be scored. ``silent`` of the
+    ``pairs`` have no document and score 0. If no document is judged, ``alike`` has an id of the
+    run and one of the judgements, for a message.
+    """
+
+    run: str
+    skipped: Skipped
+    measured: int
+    judged: int
+    elsewhere: int
+    outside: int
+    pairs: int
+    silent: int
+    alike: tuple[str, str]
+
+    def notes(self) -> list[str]:
+        """Return notes about documents and pairs that were left out or are empty."""
+        skipped = self.skipped
+        if not skipped.lines:
+            return ["the run returned nothing and scores 0"]
+        more = " …" if len(skipped.queries) > 3 else ""
+        return of_some({
+            f"{skipped.unjudged:,} of {count(skipped.lines, 'document')} left out, for "
+            f"{count(len(skipped.queries), 'query')} without judgements: "
+            f"{', '.join(skipped.queries[:3])}{more}": skipped.unjudged,
+            f"{count(skipped.untimed, 'document')} without a time, left out": skipped.untimed,
+            f"{count(self.outside, 'document')} outside all slices, left out": self.outside,
+            f"it returned nothing in {self.silent:,} of {count(self.pairs, 'pair')} of query "
+            "and slice, which score 0": self.silent,
+        })  # fmt: skip
+
+
+class AlignedStreamRun(NamedTuple):
+    """A run as rankings of pairs: all documents, those above the threshold, and its coverage."""
+
+    everything: Rankings
+    accepted: Rankings
+    ledger: RunLedger
+
+
+def lay(
+    run: Run, pairs: TopicSlices, times: pl.DataFrame | None = None, threshold: float | None = None
+) -> AlignedStreamRun:
+    """Align a run with the pairs; without a ``threshold`` all documents are accepted."""
+    topics, pair = placed(run, pairs, times)
+    return align_with_judgements(topics, pair, pairs, pairs.pair_qrels, threshold)
+
+
+def placed(run: Run, pairs: TopicSlices, times: pl.DataFrame | None) -> tuple[TopicRun, Ints]:
+    """Return a run's usable documents with the number of each one's pair.
+
+    The number is -1 if the pair is not scored, -2 if the document is in no slice.
+    """
+    topics, time = timed(topic_run(run, pairs.qrels), times)
+    pair = pairs.of(topics.query, time)
+    # A document that occurs twice for a topic is an error. Compare half of the bits of hashes
+    # first, which is twice as fast, then whole hashes, then ids.
+    numbers = np.arange(int(topics.query.max(initial=-1)) + 1)
+    keys = topics.run.doc_hashes ^ spread(numbers)[topics.query]
+    halves = np.sort((keys >> np.uint64(32)).astype(np.uint32))
+    again = halves[1:][halves[1:] == halves[:-1]]
+    alike = np.zeros(1 << 20, bool)
+    alike[again >> np.uint32(12)] = True
+    some = np.sort(keys[alike[(keys >> np.uint64(44)).view(np.int64)]]) if len(again) else keys[:0]
+    if (some[1:] == some[:-1]).any():
+        rows = topics.run.rows.select("query_id", "doc_id").cast({"query_id": pl.String})
+        twice = rows.filter(rows.is_duplicated()).sort("query_id", "doc_id")
+        if twice.height:
+            raise_duplicate(topics.run, *twice.row(0))
+    return topics, pair
+
+
+def align_with_judgements(
+    topics: TopicRun, pair: Ints, pairs: TopicSlices, judged: SortedQrels, threshold: float | None
+) -> AlignedStreamRun:
+    """Align documents with judgements by the numbers of their pairs."""
+    number = np.maximum(pair, -1)
+    everything = accepted = match_unordered(judged, topics.run, number)
+    if threshold is not None:
+        above = topics.run.rows["score"] > threshold
+        accepted = match_unordered(judged, topics.run.only(above), number[above.to_numpy()])
+    outside, elsewhere = (int((pair == code).sum()) for code in (-2, -1))
+    judged_count = len(everything.rank)
+    least = "" if judged_count else str(topics.run.rows["doc_id"].min() or "")
+    ledger = RunLedger(
+        run=topics.run.name,
+        skipped=topics.skipped,
+        measured=len(pair) - outside - elsewhere,
+        judged=judged_count,
+        elsewhere=elsewhere,
+        outside=outside,
+        pairs=len(pairs),
+        silent=int((everything.retrieved == 0).sum()),
+        alike=(least, str(pairs.qrels.doc_ids[0])),
+    )
+    return AlignedStreamRun(everything, accepted, ledger)
+
+
+def of_some(numbers: Mapping[str, int]) -> list[str]:
+    """Return the notes whose number is not 0."""
+    return [note for note, number in numbers.items() if number]
+
+
+# --- scoring at once, or in parts --------------------------------------------------------------
 
 
 class Scoring(NamedTuple):
@@ -145,7 +261,9 @@ def part_rows(run: Run, how: Scoring) -> pl.DataFrame:
     )
     values = slice_values(how.measures, laid.everything, laid.accepted, how.graded)
     scores = pl.DataFrame({_PAIR: there, **dict(zip(_columns(how), values, strict=True))})
-    return pl.concat([scores, pl.DataFrame({_LEDGER: [_written(laid.ledger)]})], how="diagonal")
+    counted = {name: getattr(laid.ledger, name) for name in _COUNTED}
+    ledger = counted | laid.ledger.skipped._asdict() | {"least": laid.ledger.alike[0]}
+    return pl.concat([scores, pl.DataFrame({_LEDGER: [json.dumps(ledger)]})], how="diagonal")
 
 
 def together(name: str, rows: pl.DataFrame, how: Scoring) -> Scored:
@@ -154,29 +272,21 @@ def together(name: str, rows: pl.DataFrame, how: Scoring) -> Scored:
     values = np.repeat([[empty_slice_score(each)] for each in how.measures], len(how.pairs), axis=1)
     if scores.height:
         values[:, scores[_PAIR].to_numpy()] = scores.select(_columns(how)).to_numpy().T
-    return Scored(values, _ledger(name, rows, how.pairs, scores.height))
-
-
-def _columns(how: Scoring) -> list[str]:
-    return [f"value{at}" for at in range(len(how.measures))]
-
-
-def _written(ledger: RunLedger) -> str:
-    counted = {name: getattr(ledger, name) for name in _COUNTED}
-    return json.dumps(counted | ledger.skipped._asdict() | {"least": ledger.alike[0]})
-
-
-def _ledger(name: str, rows: pl.DataFrame, pairs: TopicSlices, heard: int) -> RunLedger:
-    """Add up the coverage of all parts; ``heard`` pairs have documents."""
     parts = [json.loads(each) for each in rows[_LEDGER].drop_nulls()] if rows.height else []
     total = {name: sum(part[name] for part in parts) for name in (*_COUNTED, *_SKIPPED)}
     queries = tuple(sorted({query for part in parts for query in part["queries"]}))
     ids = [part["least"] for part in parts if part["least"]]
-    return RunLedger(
+    least = "" if total["judged"] else min(ids, default="")
+    ledger = RunLedger(
         run=name,
         skipped=Skipped(**{name: total[name] for name in _SKIPPED}, queries=queries),
         **{name: total[name] for name in _COUNTED},
-        pairs=len(pairs),
-        silent=len(pairs) - heard,
-        alike=("" if total["judged"] else min(ids, default=""), str(pairs.qrels.doc_ids[0])),
+        pairs=len(how.pairs),
+        silent=len(how.pairs) - scores.height,
+        alike=(least, str(how.pairs.qrels.doc_ids[0])),
     )
+    return Scored(values, ledger)
+
+
+def _columns(how: Scoring) -> list[str]:
+    return [f"value{at}" for at in range(len(how.measures))]

@@ -38,27 +38,18 @@ def slice_measures(
     """
     chosen: dict[Measure, None] = {}
     for text in [texts] if isinstance(texts, str | Measure) else texts:
-        parts = [text] if isinstance(text, Measure) else split_names(text)
-        chosen.update((_measure(part), None) for part in parts)
+        for part in [text] if isinstance(text, Measure) else split_names(text):
+            # The robustness study writes AUC:rescaled.
+            chosen[RescaledAUC() if part == "AUC:rescaled" else measures([part])[0]] = None
     for each in chosen:
-        _check(each)
+        if each.rel != 1:
+            raise CitebedError(
+                f"{each}: a measure cannot set rel here, since slices and weights depend on it. "
+                f"Use --rel {each.rel} for all measures."
+            )
+        if each.SUMMARY != "mean":
+            raise CitebedError(f"{each} has no mean over slices; take another measure, such as AP.")
     return list(chosen) or slice_measures()
-
-
-def _measure(text: str | Measure) -> Measure:
-    if text == "AUC:rescaled":  # as the robustness study writes it
-        return RescaledAUC()
-    return measures([text])[0]
-
-
-def _check(each: Measure) -> None:
-    if each.rel != 1:
-        raise CitebedError(
-            f"{each}: a measure cannot set rel here, since slices and weights depend on it. "
-            f"Use --rel {each.rel} for all measures."
-        )
-    if each.SUMMARY != "mean":
-        raise CitebedError(f"{each} has no mean over slices; take another measure, such as AP.")
 
 
 def uses_grades(each: Measure, graded: bool | None) -> bool:

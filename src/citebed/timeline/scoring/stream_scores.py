@@ -21,10 +21,11 @@ from citebed.evaluation.options import Resampling
 from citebed.evaluation.scoring.run_scores import PairScores, QueryScores, summarise
 from citebed.runs.tables import Floats, Run
 from citebed.runs.texts import RunText
-from citebed.timeline.scoring.alignment import RunLedger, of_some
 from citebed.timeline.scoring.partial_scores import (
     RunElsewhere,
+    RunLedger,
     Scoring,
+    of_some,
     scored_text,
     scored_whole,
 )

@@ -13,7 +13,7 @@ import numpy as np
 
 from citebed.evaluation.statistics import Interval, kendall_tau
 from citebed.evaluation.statistics.units import average_ranks
-from citebed.runs.tables import Floats, Ints
+from citebed.runs.tables import Floats
 from citebed.runs.times import DAY
 
 _NORMAL = NormalDist()
@@ -135,16 +135,12 @@ def _slopes(x: Floats, series: Floats) -> Floats:
         for lag, end in enumerate(ends, 1):
             np.subtract(part[:, lag:], part[:, :-lag], out=slopes[:, end - (n - lag) : end])
         slopes /= spans
-        medians[at : at + rows] = _medians(slopes)
+        slopes.partition(pairs // 2, axis=1)
+        upper = slopes[:, pairs // 2]
+        if pairs % 2 == 0:
+            upper = (slopes[:, : pairs // 2].max(axis=1) + upper) / 2
+        medians[at : at + rows] = upper
     return medians
-
-
-def _medians(rows: Floats) -> Floats:
-    """Return the median of each row; the rows are partially sorted in place."""
-    half = rows.shape[1] // 2
-    rows.partition(half, axis=1)
-    upper = rows[:, half]
-    return upper if rows.shape[1] % 2 else (rows[:, :half].max(axis=1) + upper) / 2
 
 
 def slope_interval(
@@ -165,7 +161,9 @@ def slope_interval(
     slope = theil_sen(x, y)
     line = slope * x + np.median(y - slope * x)
     length = math.ceil(n ** (1 / 3))
-    drawn = _block_rows(n, length, samples, np.random.default_rng(seed))
+    starts = np.random.default_rng(seed).integers(0, n, (samples, math.ceil(n / length)))
+    # The residual of each point, for each sample.
+    drawn = ((starts[:, :, None] + np.arange(length)) % n).reshape(samples, -1)[:, :n]
     slopes = _slopes(x, line + (y - line)[drawn])
     tails = ((1 - level) / 2, (1 + level) / 2)
     stretch = student_quantile(tails[1], n / length - 1) / _NORMAL.inv_cdf(tails[1])
@@ -189,13 +187,6 @@ def student_quantile(level: float, df: float) -> float:
         (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92_160,
     )
     return z + sum(term / df**power for power, term in enumerate(terms, 1))
-
-
-def _block_rows(n: int, length: int, samples: int, rng: np.random.Generator) -> Ints:
-    """Return, for each sample, the residual of each point."""
-    starts = rng.integers(0, n, (samples, math.ceil(n / length)))
-    rows = (starts[:, :, None] + np.arange(length)) % n
-    return rows.reshape(samples, -1)[:, :n]
 
 
 def unit_of(middles: Floats) -> str:

@@ -113,7 +113,11 @@ def timed_qrels(
     ledger = QrelsLedger(
         table.height, merged.height, *disagreement, merged.height - with_time.height
     )
-    return _prepared(_graded(with_time, reading), name, ledger)
+    grade, none = pl.col("relevance").cast(pl.Int64), pl.lit(0, pl.Int64)
+    kept = pl.when(grade >= max(reading.rel, 1)).then(grade)
+    graded = with_time.with_columns(relevance=kept.otherwise(pl.min_horizontal(grade, none)))
+    judged, order = sort_qrels(Qrels(graded.select("query_id", "doc_id", "relevance"), name))
+    return TimedQrels(**vars(judged), times=graded["time"].to_numpy()[order], ledger=ledger)
 
 
 def _checked(table: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -149,19 +153,6 @@ def with_times(table: pl.DataFrame, times: pl.DataFrame | None) -> pl.DataFrame:
     if "time" in table.columns:
         return table
     return table.with_columns(epochs(table["doc_id"]))
-
-
-def _graded(table: pl.DataFrame, reading: QrelsOptions) -> pl.DataFrame:
-    grade = pl.col("relevance").cast(pl.Int64)
-    low = pl.min_horizontal(grade, pl.lit(0, pl.Int64))
-    return table.with_columns(
-        pl.when(grade >= max(reading.rel, 1)).then(grade).otherwise(low).alias("relevance")
-    )
-
-
-def _prepared(table: pl.DataFrame, name: str, ledger: QrelsLedger) -> TimedQrels:
-    judged, order = sort_qrels(Qrels(table.select("query_id", "doc_id", "relevance"), name))
-    return TimedQrels(**vars(judged), times=table["time"].to_numpy()[order], ledger=ledger)
 
 
 def judged_table(judgements: Any) -> tuple[pl.DataFrame, str]:
@@ -264,7 +255,14 @@ def read_times(path: str | Path, *, utc: bool = False) -> pl.DataFrame:
     """
     path = Path(path)
     first = next((line for _, line in _text_lines(path) if line), "")
-    pairs = list(_of_stream(path, utc) if first.startswith("{") else _lines(path, utc))
+    if first.startswith("{"):  # a stream, read as a filter reads it
+        pairs = [
+            row
+            for block in blocks(file_source(path), 1 << 24)
+            for row in decode(block, utc).table.select("doc_id", "time").iter_rows()
+        ]
+    else:
+        pairs = list(_lines(path, utc))
     if not pairs:
         raise FormatError(path, None, "found no document times; expected lines of 'doc_id time'.")
     return times_table(pairs, printable(path))
@@ -328,9 +326,3 @@ def _text_lines(path: Path) -> Iterator[tuple[int, str]]:
         except UnicodeDecodeError as error:
             what = f"byte 0x{line[error.start]:02x} is not UTF-8 text. Save the file as UTF-8."
             raise FormatError(path, number, what) from None
-
-
-def _of_stream(path: Path, utc: bool) -> Iterator[tuple[str, int]]:
-    """Yield the ids and times of a stream's documents, read as a filter reads them."""
-    for block in blocks(file_source(path), 1 << 24):
-        yield from decode(block, utc).table.select("doc_id", "time").iter_rows()

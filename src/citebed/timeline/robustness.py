@@ -1,10 +1,14 @@
-"""Score many perturbed rankings of each size, and study how measures depend on the slice size."""
+"""Which measures are comparable across slices: ideal rankings, perturbed, of several sizes.
+
+The study of Dietz, Dalton & Balog (2013), section 4.4. `simulate` makes it, `robustness` sums it
+up measure by measure.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -51,7 +55,7 @@ class StudyMeasure:
                 f"{self.measure}: the rankings of the study have grades 0 and 1, so leave out rel="
                 f"{self.measure.rel}."
             )
-        if self.rescaled and not self._bounded:
+        if self.rescaled and not self.is_bounded:
             raise CitebedError(
                 f"{self.measure} has no bounds, so it cannot be rescaled to [-1, 1]."
             )
@@ -70,12 +74,8 @@ class StudyMeasure:
         return 2.0 * (values - low) / (high - low) - 1.0
 
     @property
-    def can_be_rescaled(self) -> bool:
-        """Whether it has bounds, and is not rescaled yet."""
-        return self._bounded and not self.rescaled
-
-    @property
-    def _bounded(self) -> bool:
+    def is_bounded(self) -> bool:
+        """Whether the measure's own range has bounds."""
         return all(map(math.isfinite, self.measure.RANGE))
 
     @property
@@ -104,20 +104,16 @@ def studied(texts: Iterable[str | Measure | StudyMeasure] = MEASURES) -> list[St
     measures: dict[str, StudyMeasure] = {}
     for text in texts:
         for part in split_names(text) if isinstance(text, str) else [text]:
-            each = part if isinstance(part, StudyMeasure) else _studied(part)
+            if isinstance(part, str):
+                name, colon, how = part.partition(":")
+                if colon and how != RESCALED:
+                    raise UnknownName(f"way to change {name}", how, [RESCALED])
+                part = StudyMeasure(measure(name), bool(colon))  # noqa: PLW2901
+            each = StudyMeasure(part) if isinstance(part, Measure) else part
             measures.setdefault(str(each), each)
     if not measures:
         raise CitebedError("no measure was named. Name one, e.g. nDCG@R.")
     return list(measures.values())
-
-
-def _studied(text: str | Measure) -> StudyMeasure:
-    if isinstance(text, Measure):
-        return StudyMeasure(text)
-    name, colon, how = text.partition(":")
-    if colon and how != RESCALED:
-        raise UnknownName(f"way to change {name}", how, [RESCALED])
-    return StudyMeasure(measure(name), bool(colon))
 
 
 # --- simulating -------------------------------------------------------------------------------
@@ -210,35 +206,21 @@ def simulate(
 
 def _scores(measures: tuple[StudyMeasure, ...], setting: Setting, options: StudyOptions) -> Floats:
     """Return scores of the shape (measures, levels, rankings)."""
-    blocks = [
-        _block_scores(measures, setting, options, draws) for draws in _draws(setting, options)
-    ]
-    return np.concatenate(blocks, axis=-1)
-
-
-def _draws(setting: Setting, options: StudyOptions) -> Iterator[Floats]:
-    """Yield draws for all rankings in blocks, each with its own seed, to bound the memory."""
-    size = max(1, _DRAWN // setting.D)
-    for block, start in enumerate(range(0, options.rankings, size)):
+    levels, size, blocks = np.array(options.levels), max(1, _DRAWN // setting.D), []
+    # In blocks, each with its own seed, to bound the memory.
+    for block, first in enumerate(range(0, options.rankings, size)):
         rng = np.random.default_rng([options.seed, setting.D, setting.R, block])
-        wanted = min(size, options.rankings - start)
+        rankings = min(size, options.rankings - first)
         # One row per ranking, so that a shortened block begins like the full one.
-        yield np.moveaxis(rng.random((wanted, 2, setting.D)), 1, 0)
-
-
-def _block_scores(
-    measures: tuple[StudyMeasure, ...], setting: Setting, options: StudyOptions, draws: Floats
-) -> Floats:
-    rankings = draws.shape[1]
-    at_once = max(1, 4 * _DRAWN // (rankings * setting.D))
-    levels = np.array(options.levels)
-    parts = []
-    for start in range(0, len(levels), at_once):
-        some = levels[start : start + at_once]
-        seen = as_rankings(setting, options.how.order(setting, some, draws))
-        values = np.stack([measure.values(seen) for measure in measures])
-        parts.append(values.reshape(len(measures), len(some), rankings))
-    return np.concatenate(parts, axis=1)
+        draws = np.moveaxis(rng.random((rankings, 2, setting.D)), 1, 0)
+        at_once, parts = max(1, 4 * _DRAWN // (rankings * setting.D)), []
+        for start in range(0, len(levels), at_once):
+            some = levels[start : start + at_once]
+            seen = as_rankings(setting, options.how.order(setting, some, draws))
+            values = np.stack([measure.values(seen) for measure in measures])
+            parts.append(values.reshape(len(measures), len(some), rankings))
+        blocks.append(np.concatenate(parts, axis=1))
+    return np.concatenate(blocks, axis=-1)
 
 
 # --- summing up -------------------------------------------------------------------------------
@@ -311,7 +293,9 @@ def _of(simulation: Simulation, measure: StudyMeasure, means: Floats) -> Robustn
         correlation=pearson(np.tile(levels, len(settings)), means.ravel()),
         distance=_distance(means, levels),
         rescaled_distance=(
-            _distance(measure.rescale(means), levels) if measure.can_be_rescaled else math.nan
+            _distance(measure.rescale(means), levels)
+            if measure.is_bounded and not measure.rescaled
+            else math.nan
         ),
         largest_move=float(moves.max()),
         theta=float(levels[moves.argmax()]),
