@@ -106,11 +106,6 @@ class PoolingMethod(Specified, ABC):
 
     kind = "pooling method"
 
-    @property
-    def sample_depth(self) -> int:
-        """The depth of the random stratum; 0 without one."""
-        return 0
-
     def limit(self, size: int) -> float:
         """Return how many documents a pool of this nominal size may have."""
         return size
@@ -205,11 +200,6 @@ class Sampling(PoolingMethod):
     depth: int = integer(
         100, 1, 1_000_000, "how deep in the lists it is drawn at random", quiet=True
     )
-
-    @property
-    def sample_depth(self) -> int:
-        """The depth of the random stratum."""
-        return self.depth
 
     @abstractmethod
     def learning(self, candidates: Candidates, random: Random) -> Strategy:
@@ -423,8 +413,9 @@ def pool(
         else:
             taken.append(document)
             answer = oracle(document.doc_id) if oracle else None
-    is_sampled = any(document.stratum == "random" for document in taken)
-    unsampled = candidates.left(chosen.sample_depth) if is_sampled else ()
+    unsampled: list[str] = []
+    if isinstance(chosen, Sampling) and any(each.stratum == "random" for each in taken):
+        unsampled = candidates.left(chosen.depth)
     return Pool((*by_hand, *taken), tuple(unsampled))
 
 
