@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.sampling import sized
 
 import citebed
 from citebed.distributed.engine import Engine
@@ -50,7 +51,9 @@ cases = st.tuples(
 
 @given(cases)
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=sized(8, 25),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_scores_are_those_of_one_machine(engine: Engine, tmp_path: Path, case: Any) -> None:
     check_scores(engine, tmp_path, *case)
@@ -153,7 +156,7 @@ def test_a_packed_run_is_read(engine: Engine, tmp_path: Path) -> None:
         ("q1 Q0 d0 1 0.5 me", "retrieved twice for query 'q1'"),
     ],
 )
-def test_what_is_wrong_is_told_in_our_words(
+def test_wrong_runs_get_the_messages_of_one_machine(
     engine: Engine, tmp_path: Path, line: str, told: str
 ) -> None:
     (tmp_path / "a.qrels").write_text("q1 0 d0 1\n")
@@ -163,7 +166,7 @@ def test_what_is_wrong_is_told_in_our_words(
     assert "Traceback" not in str(error.value)
 
 
-def test_what_is_no_engine_is_told() -> None:
+def test_wrong_engines_are_refused() -> None:
     with pytest.raises(CitebedError, match="is not an engine"), citebed.engine("here"):
         pass
     with pytest.raises(CitebedError, match="no answer from"), citebed.engine("sc://127.0.0.1:9"):

@@ -231,7 +231,7 @@ def test_a_pattern_is_named_by_its_folder(tmp_path: Path, monkeypatch: pytest.Mo
     assert (tmp_path / "dump.names.run").is_file()
 
 
-def test_progress_is_told_in_bytes_of_the_stream(tmp_path: Path, task: FilterTask) -> None:
+def test_progress_counts_bytes_of_the_stream(tmp_path: Path, task: FilterTask) -> None:
     told: list[int] = []
     filter_on(engine_here(), task, tmp_path / "out", OPTIONS, told.append, 1500)
     size = (tmp_path / "s.jsonl").stat().st_size
@@ -321,7 +321,7 @@ def test_what_one_machine_has_begun_is_not_lost(tmp_path: Path, task: FilterTask
 # --- what is refused --------------------------------------------------------------------------
 
 
-def test_a_folder_of_somebody_else_stays(tmp_path: Path, task: FilterTask) -> None:
+def test_a_folder_that_citebed_did_not_create_stays(tmp_path: Path, task: FilterTask) -> None:
     kept = tmp_path / "out.parts" / "thesis.tex"
     kept.parent.mkdir()
     kept.write_text("mine")
@@ -348,7 +348,7 @@ def test_a_worker_that_does_not_see_the_stream_says_so(
         filter_on(engine_here(), task, tmp_path / "out", OPTIONS)
 
 
-def test_terms_that_cannot_travel_are_told(tmp_path: Path, task: FilterTask) -> None:
+def test_analysers_that_cannot_be_sent_are_refused(tmp_path: Path, task: FilterTask) -> None:
     there = task._replace(tools=FilterContext(lambda text: text.split()))
     with pytest.raises(CitebedError, match="cannot be sent to workers"):
         filter_on(engine_here(), there, tmp_path / "out", OPTIONS)

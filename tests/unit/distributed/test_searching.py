@@ -126,9 +126,7 @@ def damage(parts: Path, how: str) -> None:
         ("parent", "has format 7, this citebed reads 1"),
     ],
 )
-def test_what_is_wrong_with_a_shard_is_told(
-    engine: Engine, tmp_path: Path, how: str, told: str
-) -> None:
+def test_damaged_shards_are_reported(engine: Engine, tmp_path: Path, how: str, told: str) -> None:
     parts = cut(made(tmp_path / "one"), tmp_path / "parts", 16)
     with pytest.raises(CitebedError, match=r"have no index yet\. Index them with: citebed index"):
         engine.search(parts, "some")

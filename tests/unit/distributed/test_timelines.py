@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from tests.reference.timeline import DAY
+from tests.sampling import sized
 from tests.unit.timeline.made_streams import StreamFiles, same, stream_files
 
 import citebed
@@ -19,7 +20,9 @@ from citebed.errors import CitebedError
 
 @given(stream_files)
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=sized(8, 25),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_scores_are_those_of_one_machine(engine: Engine, tmp_path: Path, case: StreamFiles) -> None:
     check_scores(engine, tmp_path, case)

@@ -117,7 +117,7 @@ def server_of(version: str) -> Iterator[str]:
         server.stop(None)
 
 
-def test_a_cluster_of_another_version_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_of_another_version_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "check_workers", lambda _: None)  # these have none
     with (
         server_of("3.5.1") as address,
@@ -129,7 +129,7 @@ def test_a_cluster_of_another_version_is_told(monkeypatch: pytest.MonkeyPatch) -
         assert opened.session.version == "4.9.0"
 
 
-def test_workers_are_asked_what_they_have(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_are_checked_for_citebed(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     sessions.check_workers(engine.session)
 
     class Missing:
@@ -179,7 +179,7 @@ def _begin(module: ModuleType, engine: Engine, folder: Path) -> None:
         engine.filter(task, folder / "out.run")
 
 
-def test_a_missing_run_is_told(engine: Engine, tmp_path: Path) -> None:
+def test_a_missing_run_is_reported(engine: Engine, tmp_path: Path) -> None:
     (tmp_path / "a.qrels").write_text("q1 0 d0 1\n")
     with pytest.raises(CitebedError, match=r"nowhere\.run") as error:
         engine.evaluate(tmp_path / "a.qrels", tmp_path / "nowhere.run")

@@ -61,7 +61,7 @@ class Session:
         return Made(sc=lambda: Made(statusStore=lambda: Made(taskList=lambda *_: found)))
 
 
-def test_another_python_is_told_at_the_first_try() -> None:
+def test_another_python_is_reported_at_the_first_try() -> None:
     session: Any = Session(MISMATCH)
     with pytest.raises(CitebedError, match=r"workers run Python 3\.12, and this is Python 3\.11"):
         sessions.check_workers(session)
