@@ -388,7 +388,21 @@ def read_notebook(data: bytes, name: str, file: str, parsed: ParsedDraft) -> Non
     ``draft.ipynb#cell-3``. Raise ``CitebedError`` if the notebook is damaged.
     """
     prose: list[tuple[int, str]] = []
-    for number, cell in enumerate(_cells(data, name), start=1):
+    if sum(map(data.count, (b",", b"[", b"{"))) > _MAX_VALUES:
+        raise CitebedError(
+            f"{name}: a notebook of more than {_MAX_VALUES:,} values; clear its outputs first"
+        )
+    try:
+        notebook = json.loads(data.decode("utf-8-sig", "replace"))
+    except (ValueError, RecursionError) as error:
+        what = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise CitebedError(f"{name}: a damaged notebook ({what}); {_DAMAGED}") from error
+    sheets = notebook.get("worksheets") if isinstance(notebook, dict) else None
+    first = sheets[0] if isinstance(sheets, list) and sheets else notebook  # as before 2015
+    cells = first.get("cells") if isinstance(first, dict) else None
+    if not isinstance(cells, list):
+        raise CitebedError(f"{name}: a notebook without a list of cells; {_DAMAGED}")
+    for number, cell in enumerate(cells, start=1):
         kind = cell.get("cell_type") if isinstance(cell, dict) else None
         source = cell["source"] if kind in _PROSE_CELLS and "source" in cell else ""
         parts = source if isinstance(source, list) else [source]  # lines, or the whole text
@@ -412,21 +426,3 @@ def read_notebook(data: bytes, name: str, file: str, parsed: ParsedDraft) -> Non
             place = Place(f"{file}#cell-{number}", line, origin.place.column)
             origins.append(origin._replace(place=place))
         parsed.blocks[at] = block._replace(raw=block.raw._replace(origins=origins))
-
-
-def _cells(data: bytes, name: str) -> list[Any]:
-    if sum(map(data.count, (b",", b"[", b"{"))) > _MAX_VALUES:
-        raise CitebedError(
-            f"{name}: a notebook of more than {_MAX_VALUES:,} values; clear its outputs first"
-        )
-    try:
-        notebook = json.loads(data.decode("utf-8-sig", "replace"))
-    except (ValueError, RecursionError) as error:
-        what = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise CitebedError(f"{name}: a damaged notebook ({what}); {_DAMAGED}") from error
-    sheets = notebook.get("worksheets") if isinstance(notebook, dict) else None
-    first = sheets[0] if isinstance(sheets, list) and sheets else notebook  # as before 2015
-    cells = first.get("cells") if isinstance(first, dict) else None
-    if not isinstance(cells, list):
-        raise CitebedError(f"{name}: a notebook without a list of cells; {_DAMAGED}")
-    return cells

@@ -25,7 +25,7 @@ import struct
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 from xml.parsers import expat
 
 from citebed.collection.formats.csl import parse_csl_item
@@ -129,25 +129,55 @@ def _damage() -> tuple[type[Exception], ...]:
 # --- XML --------------------------------------------------------------------------------------
 
 
-class Walker(Protocol):
-    """Handles each element and text, in document order.
+class Walker:
+    """Handles each element and text, in document order; by default, ignores them.
 
     Names are ``prefix:local``, with the prefix that ``spaces`` defines for the end of a namespace,
-    or ``local`` for other namespaces.
+    or ``local`` for other namespaces. Attributes have local names.
     """
 
-    @property
-    def spaces(self) -> Mapping[str, str]:
-        """Prefixes by the ends of namespaces."""
+    spaces: Mapping[str, str]
 
     def start(self, name: str, attributes: Attributes) -> None:
-        """Start an element; its attributes have local names."""
+        """Start an element."""
 
     def end(self, name: str) -> None:
         """End an element."""
 
     def text(self, text: str) -> None:
         """Handle text after the last start or end of an element."""
+
+
+class Bookmarks(Walker):
+    """The codes of citations at bookmarks, which Zotero stores in parts as document properties."""
+
+    def __init__(self, spaces: Mapping[str, str], element: str) -> None:
+        self.spaces, self._element = spaces, element
+        self._name = ""
+        self._parts: dict[str, dict[int, list[str]]] = {}
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        """Start a property, or an element of its value."""
+        if name == self._element:
+            self._name = attributes.get("name", "")
+
+    def end(self, name: str) -> None:
+        """End a property, or an element of its value."""
+        if name == self._element:
+            self._name = ""
+
+    def text(self, text: str) -> None:
+        """Add text to the property."""
+        mark, _, number = self._name.rpartition("_")
+        if mark.startswith("ZOTERO_BREF") and number.isdecimal() and len(number) < 5:
+            self._parts.setdefault(mark, {}).setdefault(int(number), []).append(text)
+
+    def codes(self) -> dict[str, str]:
+        """Return the code of each bookmark, joined from its parts (``…_1``, ``…_2``)."""
+        return {
+            mark: "".join(text for number in sorted(parts) for text in parts[number])
+            for mark, parts in self._parts.items()
+        }
 
 
 class _Refused(Exception):

@@ -6,15 +6,18 @@ Tracked deletions, comments, indexes and tables of contents are skipped.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 
 from citebed.drafts.office import (
     Attributes,
+    Bookmarks,
     Citations,
     Kind,
     Outline,
     Package,
     Paragraph,
+    Walker,
     is_bibliography,
     kind_of_style,
     walk,
@@ -53,7 +56,7 @@ def read_opendocument(data: bytes, name: str, parsed: ParsedDraft) -> None:
         raise package.error(f"this is not a text document ({kind[:80]}); expected an .odt file")
     if b"encryption-data" in (package.read("META-INF/manifest.xml") or b""):
         raise package.error("it is protected by a password; save it without one")
-    styles, properties = _Styles(), _Properties()
+    styles, properties = _Styles(), Bookmarks(_SPACES, "meta:user-defined")
     walk(package, "styles.xml", styles)
     walk(package, "content.xml", styles)
     walk(package, "meta.xml", properties)
@@ -64,7 +67,7 @@ def read_opendocument(data: bytes, name: str, parsed: ParsedDraft) -> None:
     outline.end()
 
 
-class _Styles:
+class _Styles(Walker):
     """The paragraph styles, including automatic styles."""
 
     spaces = _SPACES
@@ -80,12 +83,6 @@ class _Styles:
             self._bases[style] = attributes.get("parent-style-name", "")
             self._shown[style] = attributes.get("display-name", style)
 
-    def end(self, name: str) -> None:
-        """Ignore the end of an element."""
-
-    def text(self, text: str) -> None:
-        """Ignore text."""
-
     def kind(self, style: str) -> Kind:
         """Return the kind of paragraphs with a style."""
         for _ in range(_LONGEST_CHAIN):
@@ -96,38 +93,7 @@ class _Styles:
         return ""
 
 
-class _Properties:
-    """Document properties in which Zotero stores the citations at bookmarks."""
-
-    spaces = _SPACES
-
-    def __init__(self) -> None:
-        self._name = ""
-        self._parts: dict[str, dict[int, list[str]]] = {}
-
-    def start(self, name: str, attributes: Attributes) -> None:
-        """Start a property."""
-        self._name = attributes.get("name", "") if name == "meta:user-defined" else ""
-
-    def end(self, name: str) -> None:
-        """End a property."""
-        self._name = "" if name == "meta:user-defined" else self._name
-
-    def text(self, text: str) -> None:
-        """Add text to the property."""
-        mark, _, number = self._name.rpartition("_")
-        if mark.startswith("ZOTERO_BREF") and number.isdecimal() and len(number) < 5:
-            self._parts.setdefault(mark, {}).setdefault(int(number), []).append(text)
-
-    def codes(self) -> dict[str, str]:
-        """Return the code of each bookmark, joined from its parts (``…_1``, ``…_2``)."""
-        return {
-            mark: "".join(text for number in sorted(parts) for text in parts[number])
-            for mark, parts in self._parts.items()
-        }
-
-
-class _Body:
+class _Body(Walker):
     """Makes paragraphs from the elements of a text."""
 
     spaces = _SPACES
@@ -140,8 +106,9 @@ class _Body:
         self._open: list[Paragraph] = []
         self._links: list[str] = []
         self._sections: list[bool] = []  # for each open section, True if it is the bibliography
+        self._depth: Counter[str] = Counter()  # open elements by name
         self._cited: list[str] = []  # marks of open citations
-        self._skipped = self._tables = self._lists = self._in_bibliography = 0
+        self._skipped = 0
         self._starts: dict[str, Callable[[Attributes], None]] = {
             "text:p": self._start_paragraph, "text:h": self._start_heading,
             "text:reference-mark-start": self._start_mark, "text:note-body": self._start_note,
@@ -156,24 +123,19 @@ class _Body:
         if name in _SKIPPED or self._skipped:
             self._skipped += 1
             return
+        self._depth[name] += 1
         if (begin := self._starts.get(name)) is not None:
             begin(attributes)
         elif name in _BLANKS:
             self._add(_BLANKS[name])
-        else:
-            self._count(name, 1)
-
-    def _count(self, name: str, step: int) -> None:
-        """Update the depth in tables, lists and the bibliography."""
-        self._tables += step if name == "table:table" else 0
-        self._lists += step if name == "text:list-item" else 0
-        self._in_bibliography += step if name == "text:bibliography" else 0
 
     def end(self, name: str) -> None:
         """End an element."""
         if self._skipped:
             self._skipped -= 1
-        elif name in _PARAGRAPHS:
+            return
+        self._depth[name] -= 1
+        if name in _PARAGRAPHS:
             if not self._open:
                 return
             paragraph = self._open.pop()
@@ -193,11 +155,9 @@ class _Body:
             if mark := self._parsed.cite_url(target):
                 self._open[-1].words.append(f" {mark}")
         elif name == "text:section":
-            self._in_bibliography -= self._sections.pop() if self._sections else 0
+            self._sections.pop()
         elif name == "text:bibliography-mark":
             self._end_mark({"name": "bibliography-mark"})
-        else:
-            self._count(name, -1)
 
     def text(self, text: str) -> None:
         """Add text to the open paragraph."""
@@ -212,16 +172,17 @@ class _Body:
 
     def _start_paragraph(self, attributes: Attributes) -> None:
         kind = self._styles.kind(attributes.get("style-name", ""))
-        if self._in_bibliography:
+        if self._depth["text:bibliography"] or any(self._sections):
             kind = "none" if kind == "heading" else "reference"
-        elif not kind and self._lists:
+        elif not kind and self._depth["text:list-item"]:
             kind = "item"
-        self._open.append(Paragraph(kind=kind, in_table=self._tables > 0))
+        self._open.append(Paragraph(kind=kind, in_table=self._depth["table:table"] > 0))
 
     def _start_heading(self, attributes: Attributes) -> None:
         level = attributes.get("outline-level", "")
         number = int(level) if re.fullmatch(r"\d", level) else 0
-        self._open.append(Paragraph(kind="heading", level=number, in_table=self._tables > 0))
+        in_table = self._depth["table:table"] > 0
+        self._open.append(Paragraph(kind="heading", level=number, in_table=in_table))
 
     def _start_note(self, _: Attributes) -> None:
         self._open.append(Paragraph(kind="none", in_note=True))
@@ -237,9 +198,7 @@ class _Body:
             self._open[-1].words.append(note.text)
 
     def _start_section(self, attributes: Attributes) -> None:
-        is_one = is_bibliography(attributes.get("name", ""))
-        self._sections.append(is_one)
-        self._in_bibliography += is_one
+        self._sections.append(is_bibliography(attributes.get("name", "")))
 
     # --- Citations
 

@@ -68,7 +68,18 @@ def make_passages(parsed: ParsedDraft) -> tuple[Passage, ...]:
     for block in parsed.blocks:
         named = replace_identifiers(block.text, lambda name: parsed.cite([name]))
         text = fold(join_hyphens(mark_placeholders(named, lambda: parsed.cite(()))))
-        shown, citations = _insert_markers(text, parsed)
+        pieces, placed, length, at = [], [], 0, 0
+        for match in PLACE.finditer(text):
+            before = text[at : match.start()]
+            # Separate the citation from the word in ``word\\cite{a}``.
+            if before and not before[-1].isspace() and before[-1] not in "([":
+                before += " "
+            placed.append(_Citation(length + len(before), parsed.citations[int(match[1])]))
+            after = " " if text[match.end() : match.end() + 1].isalnum() else ""
+            pieces.append(f"{before}{_MARKER}{after}")
+            length += len(pieces[-1])
+            at = match.end()
+        shown, citations = "".join(pieces) + text[at:], placed
         citations = sorted([*citations, *_printed_citations(shown, citations, references, parsed)])
         sentences: list[str] = []
         cites: list[tuple[str, ...]] = []
@@ -104,22 +115,6 @@ def make_passages(parsed: ParsedDraft) -> tuple[Passage, ...]:
         if any(map(str.isalnum, passage.text)):
             passages.append(passage)
     return tuple(passages)
-
-
-def _insert_markers(text: str, parsed: ParsedDraft) -> tuple[str, list[_Citation]]:
-    """Return the text with a marker for each citation mark, and the citations."""
-    pieces, citations, length, at = [], [], 0, 0
-    for match in PLACE.finditer(text):
-        before = text[at : match.start()]
-        # Separate the citation from the word in ``word\\cite{a}``.
-        if before and not before[-1].isspace() and before[-1] not in "([":
-            before += " "
-        citations.append(_Citation(length + len(before), parsed.citations[int(match[1])]))
-        after = " " if text[match.end() : match.end() + 1].isalnum() else ""
-        pieces.append(f"{before}{_MARKER}{after}")
-        length += len(pieces[-1])
-        at = match.end()
-    return "".join(pieces) + text[at:], citations
 
 
 def _printed_citations(

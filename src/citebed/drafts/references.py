@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import NamedTuple
 
 import polars as pl
 
@@ -113,21 +112,6 @@ _OTHERS = re.compile(rf",?\s*{ET_AL}$")
 _BETWEEN = re.compile(rf"\s*,\s*(?:{AND}\s+)?|\s+{AND}\s+")
 
 
-class _Authored(NamedTuple):
-    """The folded family names in a citation, True for "et al.", and the year."""
-
-    names: tuple[str, ...]
-    others: bool
-    year: int
-
-    def fits(self, authors: Sequence[str]) -> bool:
-        """Return True if a work by these authors can be the cited one."""
-        enough = len(authors) > len(self.names) if self.others else len(authors) == len(self.names)
-        # A name with initials ends with the family name.
-        pairs = zip(self.names, authors, strict=False)
-        return enough and all(own and name.endswith(own) for name, own in pairs)
-
-
 def is_authored(cite: str) -> bool:
     """Return True for a citation that consists of names and a year."""
     return _AUTHORED.fullmatch(cite) is not None
@@ -139,8 +123,15 @@ def match_author_year(cites: Iterable[str], documents: pl.DataFrame) -> dict[str
     The year and all named authors must match, in their order. With "et al." the document must have
     more authors, otherwise no others.
     """
-    wanted = {cite: names for cite in cites if (names := _read(cite)) is not None}
-    years = sorted({each.year for each in wanted.values()})
+    wanted: dict[str, tuple[list[str], bool, int]] = {}
+    for cite in cites:
+        if (match := _AUTHORED.fullmatch(cite)) is not None:
+            stated = match["names"].rstrip(" ,")
+            listed = _OTHERS.sub("", stated)
+            parts = pl.Series([part for part in _BETWEEN.split(listed) if part], dtype=pl.String)
+            plain = pl.select(plain_title(pl.lit(parts))).to_series().to_list()
+            wanted[cite] = plain, listed != stated, int(match["year"])
+    years = sorted({year for _, _, year in wanted.values()})
     if not years:
         return {}
     family = pl.element().str.split(",").list.first()
@@ -149,19 +140,13 @@ def match_author_year(cites: Iterable[str], documents: pl.DataFrame) -> dict[str
     by_year: dict[int, list[tuple[str, list[str]]]] = {}
     for doc_id, year, names in rows.collect().iter_rows():
         by_year.setdefault(year, []).append((doc_id, names or []))
-    meant = {
-        cite: frozenset(name for name, own in by_year.get(each.year, ()) if each.fits(own))
-        for cite, each in wanted.items()
-    }
+    meant: dict[str, frozenset[str]] = {}
+    for cite, (named, others, year) in wanted.items():
+        meant[cite] = frozenset(
+            doc_id
+            for doc_id, own in by_year.get(year, ())
+            if (len(own) > len(named) if others else len(own) == len(named))
+            # A name with initials ends with the family name.
+            and all(o and name.endswith(o) for name, o in zip(named, own, strict=False))
+        )
     return {cite: names for cite, names in meant.items() if names}
-
-
-def _read(cite: str) -> _Authored | None:
-    match = _AUTHORED.fullmatch(cite)
-    if match is None:
-        return None
-    stated = match["names"].rstrip(" ,")
-    listed = _OTHERS.sub("", stated)
-    names = pl.Series([part for part in _BETWEEN.split(listed) if part], dtype=pl.String)
-    plain = pl.select(plain_title(pl.lit(names))).to_series().to_list()
-    return _Authored(tuple(plain), listed != stated, int(match["year"]))

@@ -183,20 +183,18 @@ class Macros:
             cursor.take_group()
             cursor.take_group()
         else:
-            self._read_body(kind, match[1] or match[2], cursor)
-
-    def _read_body(self, kind: str, name: str, cursor: Cursor) -> None:
-        arguments, default = 0, None
-        if kind.endswith("def"):
-            match = cursor.take(_PARAMETERS)
-            arguments = match[1].count("#") if match else 0
-        elif match := cursor.take(_COUNT):
-            arguments, default = int(match[1]), match[2]
-        body = cursor.take_group()
-        # The reader handles known commands better than their definitions would.
-        known = name in commands.KNOWN or name in commands.ASIDES or name in commands.SECTIONS
-        if body is not None and not known and not is_citation(name):
-            self._known[name] = _Macro(arguments, default, body)
+            name = match[1] or match[2]
+            arguments, default = 0, None
+            if kind.endswith("def"):
+                match = cursor.take(_PARAMETERS)
+                arguments = match[1].count("#") if match else 0
+            elif match := cursor.take(_COUNT):
+                arguments, default = int(match[1]), match[2]
+            body = cursor.take_group()
+            # The reader handles known commands better than their definitions would.
+            known = name in commands.KNOWN or name in commands.ASIDES or name in commands.SECTIONS
+            if body is not None and not known and not is_citation(name):
+                self._known[name] = _Macro(arguments, default, body)
 
     def expansion(self, name: str, cursor: Cursor, depth: int) -> str | None:
         """Return the text of a macro with its arguments; ``None`` for an unknown macro."""

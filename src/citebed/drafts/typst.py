@@ -219,7 +219,13 @@ class _Reader:
         if match[0].startswith("//"):
             return match.end()
         if kind == "comment":
-            return self._comment_end(match.end())
+            at = match.end()
+            depth = 1
+            for edge in _COMMENT_MARK.finditer(self._text, at):
+                depth += 1 if edge[0] == "/*" else -1
+                if not depth:
+                    return edge.end()
+            return len(self._text)
         mark = "$" if kind == "maths" else match[0]
         if kind == "raw" and mark == "``":
             return match.end()
@@ -233,14 +239,6 @@ class _Reader:
             return match.end()
         self._add(" ", match.start())
         return end + len(mark)
-
-    def _comment_end(self, at: int) -> int:
-        depth = 1
-        for mark in _COMMENT_MARK.finditer(self._text, at):
-            depth += 1 if mark[0] == "/*" else -1
-            if not depth:
-                return mark.end()
-        return len(self._text)
 
     def _reference(self, match: re.Match[str]) -> int:
         """Read ``@key``, a citation or a cross-reference, with an optional note ``[p. 3]``."""

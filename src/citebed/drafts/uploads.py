@@ -63,8 +63,21 @@ def read_uploads(files: Iterable[tuple[str, bytes]]) -> UploadedDraft:
             if name.lower().endswith(_LIBRARY)
         }
         if main is None and not libraries:
-            raise CitebedError(_no_draft([*stored, *skipped]))
-        draft = _read(folder, main) if main is not None else None
+            names = _list_names([*stored, *skipped]) or "nothing"
+            raise CitebedError(
+                f"the upload contains no draft ({names}); expected LaTeX, Markdown, plain text, "
+                "Word, OpenDocument, a notebook, Typst, reStructuredText, a PDF, a .zip of these, "
+                "or a .bib"
+            )
+        draft = None
+        if main is not None:
+            inside = f"{folder}/"  # removed from messages, because the folder is temporary
+            try:
+                draft = read_draft(folder / main, within=folder)
+            except CitebedError as error:
+                raise CitebedError(str(error).replace(inside, "")) from error
+            own = tuple(note.replace(inside, "") for note in draft.notes)
+            draft = replace(draft, file=printable(main), notes=own)
     notes = []
     if skipped:
         notes.append(f"{count(len(skipped), 'file')} skipped: {_list_names(skipped)}")
@@ -72,16 +85,6 @@ def read_uploads(files: Iterable[tuple[str, bytes]]) -> UploadedDraft:
         read = printable(main or "")
         notes.append(f"{read} was read as the draft; not read: {_list_names(others)}")
     return UploadedDraft(draft, libraries, tuple(notes))
-
-
-def _read(folder: Path, main: str) -> Draft:
-    """Read the draft, and remove the temporary folder from its messages."""
-    try:
-        draft = read_draft(folder / main, within=folder)
-    except CitebedError as error:
-        raise CitebedError(str(error).replace(f"{folder}/", "")) from error
-    notes = tuple(note.replace(f"{folder}/", "") for note in draft.notes)
-    return replace(draft, file=printable(main), notes=notes)
 
 
 # --- Store the files --------------------------------------------------------------------------
@@ -113,22 +116,14 @@ def _store(
             raise CitebedError(f"together, the files are larger than {format_size(MAX_BYTES)}.")
         if len(stored) >= MAX_FILES:
             raise CitebedError(f"more than {MAX_FILES:,} files. Upload only the draft.")
-        if _write(folder, safe, data):
+        path = folder / PurePosixPath(safe)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
             stored[safe] = None
-        else:
+        except OSError:  # for example, the name is also a folder
             skipped.append(safe)
     return list(stored), skipped
-
-
-def _write(folder: Path, name: str, data: bytes) -> bool:
-    """Write a file; return False if that fails, e.g. because the name is also a folder."""
-    path = folder / PurePosixPath(name)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    except OSError:
-        return False
-    return True
 
 
 def _unpacked(files: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
@@ -191,14 +186,6 @@ def _order(name: str) -> tuple[int, bool, int, str]:
 
 def _stem(name: bytes) -> str:
     return PurePosixPath(name.decode("utf-8", "replace")).stem
-
-
-def _no_draft(names: Sequence[str]) -> str:
-    return (
-        f"the upload contains no draft ({_list_names(names) or 'nothing'}); expected LaTeX, "
-        "Markdown, plain text, Word, OpenDocument, a notebook, Typst, reStructuredText, a PDF, "
-        "a .zip of these, or a .bib"
-    )
 
 
 def _list_names(names: Sequence[str]) -> str:

@@ -7,16 +7,19 @@ of a link may contain a DOI, but is not opened.
 from __future__ import annotations
 
 import posixpath
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from citebed.drafts.office import (
     Attributes,
+    Bookmarks,
     Citations,
     Kind,
     Outline,
     Package,
     Paragraph,
+    Walker,
     is_bibliography,
     is_contents,
     kind_of_style,
@@ -42,7 +45,7 @@ def read_word(data: bytes, name: str, parsed: ParsedDraft) -> None:
     walk(package, posixpath.join(posixpath.dirname(main), "styles.xml"), kinds)
     sources = [n for n in package.names() if n.startswith("customXml/item") and n.endswith(".xml")]
     entries = word_sources([package.read(name) or b"" for name in sources[:_MOST_SOURCES]])
-    marked = _Properties()
+    marked = Bookmarks(_SPACES, "property")
     walk(package, "docProps/custom.xml", marked)
     shared = _Shared(kinds, Citations(parsed, entries), marked.codes())
     for part in ("footnotes.xml", "endnotes.xml"):
@@ -70,24 +73,10 @@ _SPACES = {
 _MAIN = "word/document.xml"
 
 
-class _Elements:
-    """A walker that handles only the start of elements."""
-
-    spaces = _SPACES
-
-    def start(self, name: str, attributes: Attributes) -> None:
-        raise NotImplementedError
-
-    def end(self, name: str) -> None:
-        pass
-
-    def text(self, text: str) -> None:
-        pass
-
-
-class _Types(_Elements):
+class _Types(Walker):
     """Finds the part of the archive with the text."""
 
+    spaces = _SPACES
     main = ""
 
     def start(self, name: str, attributes: Attributes) -> None:
@@ -99,8 +88,10 @@ class _Types(_Elements):
             self.main = attributes.get("PartName", "").lstrip("/")
 
 
-class _Links(_Elements):
+class _Links(Walker):
     """The targets of a part's links."""
+
+    spaces = _SPACES
 
     def __init__(self) -> None:
         self.targets: dict[str, str] = {}
@@ -117,8 +108,10 @@ def _read_links(package: Package, member: str) -> dict[str, str]:
     return links.targets
 
 
-class _Styles(_Elements):
+class _Styles(Walker):
     """The kinds of paragraph styles, by the name of a style or of the style it is based on."""
+
+    spaces = _SPACES
 
     def __init__(self) -> None:
         self._style = ""
@@ -157,31 +150,6 @@ _LONGEST_CHAIN = 10
 _LEVELS = frozenset("012345678")
 
 
-class _Properties(_Elements):
-    """Document properties in which Zotero stores the citations at bookmarks."""
-
-    def __init__(self) -> None:
-        self._name = ""
-        self._values: dict[str, list[str]] = {}
-
-    def start(self, name: str, attributes: Attributes) -> None:
-        if name == "property":
-            self._name = attributes.get("name", "")
-
-    def text(self, text: str) -> None:
-        if self._name.startswith("ZOTERO_BREF"):
-            self._values.setdefault(self._name, []).append(text)
-
-    def codes(self) -> dict[str, str]:
-        """Return the code of each bookmark, joined from its parts (``…_1``, ``…_2``)."""
-        parts: dict[str, dict[int, str]] = {}
-        for name, texts in self._values.items():
-            mark, _, number = name.rpartition("_")
-            if number.isdecimal() and len(number) < 5:
-                parts.setdefault(mark, {})[int(number)] = "".join(texts)
-        return {mark: "".join(found[n] for n in sorted(found)) for mark, found in parts.items()}
-
-
 # --- Text -------------------------------------------------------------------------------------
 
 
@@ -208,7 +176,7 @@ class _Field:
     target: str = ""
 
 
-class _Body:
+class _Body(Walker):
     """Makes paragraphs from the elements of a part."""
 
     spaces = _SPACES
@@ -220,18 +188,18 @@ class _Body:
         self._open: list[Paragraph] = []
         self._fields: list[_Field] = []
         self._within = ""  # the current element
-        self._skipped = self._tables = self._depth = self._controls = 0
+        self._skipped = 0
+        self._depth: Counter[str] = Counter()  # open elements by name
         self._starts: dict[str, Callable[[Attributes], None]] = {
             "w:p": self._start_paragraph, "w:pStyle": self._style, "w:numPr": self._item,
-            "w:outlineLvl": self._level, "w:fldChar": self._field_mark, "w:sdt": self._control,
+            "w:outlineLvl": self._level, "w:fldChar": self._field_mark,
             "w:fldSimple": self._simple_field, "w:hyperlink": self._link, "w:tag": self._tag,
             "w:footnoteReference": lambda attributes: self._note("w:footnote", attributes),
             "w:endnoteReference": lambda attributes: self._note("w:endnote", attributes),
-            "w:tbl": self._start_table, "w:bookmarkStart": self._bookmark,
-            "w:bookmarkEnd": self._end_bookmark,
+            "w:bookmarkStart": self._bookmark, "w:bookmarkEnd": self._end_bookmark,
         }  # fmt: skip
         self._ends: dict[str, Callable[[], None]] = {
-            "w:p": self._end_paragraph, "w:tbl": self._end_table, "w:sdt": self._end_control,
+            "w:p": self._end_paragraph, "w:sdt": self._end_control,
             "w:fldSimple": self._end_field, "w:hyperlink": self._end_field,
         }  # fmt: skip
 
@@ -243,6 +211,7 @@ class _Body:
             self._skipped += 1
             return
         self._within = name
+        self._depth[name] += 1
         if (begin := self._starts.get(name)) is not None:
             begin(attributes)
         elif name in _BLANKS:
@@ -256,6 +225,7 @@ class _Body:
         self._within = ""
         if (finish := self._ends.get(name)) is not None:
             finish()
+        self._depth[name] -= 1
 
     def text(self, text: str) -> None:
         """Add text to the paragraph, or to the code or data of a field."""
@@ -278,7 +248,7 @@ class _Body:
     # --- Paragraphs
 
     def _start_paragraph(self, _: Attributes) -> None:
-        self._open.append(Paragraph(in_table=self._tables > 0))
+        self._open.append(Paragraph(in_table=self._depth["w:tbl"] > 0))
 
     def _end_paragraph(self) -> None:
         if not self._open:
@@ -311,12 +281,6 @@ class _Body:
     def _level(self, attributes: Attributes) -> None:
         if self._open and attributes.get("val", "") in _LEVELS:
             self._open[-1].kind, self._open[-1].level = "heading", int(attributes["val"]) + 1
-
-    def _start_table(self, _: Attributes) -> None:
-        self._tables += 1
-
-    def _end_table(self) -> None:
-        self._tables -= 1
 
     def _note(self, kind: str, attributes: Attributes) -> None:
         """Put a note after its paragraph, or a note with citations only in its own place."""
@@ -380,12 +344,9 @@ class _Body:
 
     # --- Content controls and bookmarks
 
-    def _control(self, _: Attributes) -> None:
-        self._controls += 1
-
     def _tag(self, attributes: Attributes) -> None:
         code = attributes.get("val", "")
-        current = _Field([code], inner=self._controls)
+        current = _Field([code], inner=self._depth["w:sdt"])
         if is_bibliography(code):
             self._fields.append(current)
             current.shows, current.kind = True, "bibliography"
@@ -395,9 +356,8 @@ class _Body:
             self._put(place)
 
     def _end_control(self) -> None:
-        if self._fields and self._fields[-1].inner == self._controls:
+        if self._fields and self._fields[-1].inner == self._depth["w:sdt"]:
             self._fields.pop()
-        self._controls -= 1
 
     def _bookmark(self, attributes: Attributes) -> None:
         code = self._shared.codes.get(attributes.get("name", ""), "")

@@ -75,45 +75,33 @@ class ReferenceIndex:
     """True if the paper cites with numbers in round brackets."""
 
     def links(self, text: str) -> list[Link]:
-        """Return the markers in a text with the entries that they cite."""
-        return [link for marker in self._markers(text) if (link := self._link(marker)).cites]
+        """Return the markers in a text with the entries that they cite.
 
-    def _markers(self, text: str) -> list[Marker]:
-        """Return general markers, and markers that are certain only with this reference list."""
-        own = [*self._label_markers(text), *self._raised_markers(text)]
-        if self.round_cite:
-            own += self._round_markers(text)
-        own.sort(key=lambda marker: marker.start)
-        starts = [marker.start for marker in own]
-        others = []
-        for marker in markers(text):
-            at = bisect_left(starts, marker.end)
-            if at == 0 or own[at - 1].end <= marker.start:
-                others.append(marker)
-        return sorted([*own, *others], key=lambda marker: marker.start)
-
-    def _label_markers(self, text: str) -> Iterator[Marker]:
-        """Yield brackets with labels of the list that are not numbers."""
+        Beside general markers, these are brackets with labels of the list that are not numbers, and
+        its numbers as raised digits (but not powers of units and variables) and, if the paper cites
+        so, in round brackets (but not equations and steps).
+        """
+        own = []
         for match in _BRACKET.finditer(text):
             parts = [part.replace(" ", "") for part in _PARTED.split(match[1].strip())]
             if parts[0] in self.ids and not parts[0].isdigit():
-                yield Marker(*match.span(), tuple(part for part in parts if part in self.ids))
-
-    def _raised_markers(self, text: str) -> Iterator[Marker]:
-        """Yield raised numbers of the list, except after units and variables, which have powers."""
-        for match in _RAISED.finditer(text):
-            cites = numbers(match[0].translate(_DIGITS))
-            power = _POWER.search(text[max(0, match.start() - 4) : match.start()])
-            if cites and self.ids.issuperset(cites) and not power:
-                yield Marker(*match.span(), cites)
-
-    def _round_markers(self, text: str) -> Iterator[Marker]:
-        """Yield numbers of the list in round brackets, but not equations and steps."""
-        for match in _ROUND.finditer(text):
-            cites = numbers(match[1])
-            counted = _COUNTED.search(text[max(0, match.start() - 14) : match.start()])
-            if cites and self.ids.issuperset(cites) and not counted:
-                yield Marker(*match.span(), cites)
+                own.append(Marker(*match.span(), tuple(part for part in parts if part in self.ids)))
+        round_brackets = [(_ROUND, _COUNTED, 14)] if self.round_cite else []
+        for pattern, others_before, width in ((_RAISED, _POWER, 4), *round_brackets):
+            for match in pattern.finditer(text):
+                cites = numbers(match[match.lastindex or 0].translate(_DIGITS))
+                before = text[max(0, match.start() - width) : match.start()]
+                if cites and self.ids.issuperset(cites) and not others_before.search(before):
+                    own.append(Marker(*match.span(), cites))
+        own.sort(key=lambda marker: marker.start)
+        starts = [marker.start for marker in own]
+        every = [*own]
+        for marker in markers(text):
+            at = bisect_left(starts, marker.end)
+            if at == 0 or own[at - 1].end <= marker.start:
+                every.append(marker)
+        every.sort(key=lambda marker: marker.start)
+        return [link for marker in every if (link := self._link(marker)).cites]
 
     def _link(self, marker: Marker) -> Link:
         cites: list[str] = []

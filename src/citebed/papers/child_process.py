@@ -88,8 +88,8 @@ class Children:
     """Child processes that read papers: one for each call of `read` that runs at the same time."""
 
     def __init__(self) -> None:
-        self._idle: deque[_Child] = deque()
-        self._all: list[_Child] = []
+        self._idle: deque[Worker] = deque()
+        self._papers: dict[Worker, int] = {}  # read by each child
 
     def read(self, paper: str | Path | PaperFile) -> ReadPaper | PaperProblem:
         """Return a paper or the problem with its file; read a path in this process."""
@@ -103,48 +103,21 @@ class Children:
                     raise CitebedError("no such file")
                 paper = PaperFile(name, read_small(path, FILE_BYTES))
             except CitebedError as error:
-                return PaperProblem(name, _without_name(error, name))
+                own = str(error).removeprefix(f"{name}: ")
+                return PaperProblem(name, error.what if isinstance(error, FormatError) else own)
         if len(paper.data) > effective_limit(FILE_BYTES):
             most = format_size(effective_limit(FILE_BYTES))
             what = f"larger than {most}, too large for a PDF. {limit_hint()}"
             return PaperProblem(paper.name, what)
-        with self._child() as child:
-            return child.read(paper)
-
-    @contextlib.contextmanager
-    def _child(self) -> Iterator[_Child]:
         try:
             child = self._idle.pop()
         except IndexError:
-            child = _Child()
-            self._all.append(child)
+            child = Worker(_TARGET, _PREPARE, WALL_SECONDS, _RESULT_TYPES)
         try:
-            yield child
-        finally:
-            self._idle.append(child)
-
-    def end(self) -> None:
-        """Stop reading; call this from another thread."""
-        for child in self._all:
-            child.worker.end()
-
-    def close(self) -> None:
-        """End all children and wait for them."""
-        for child in self._all:
-            child.worker.close()
-
-
-class _Child:
-    def __init__(self) -> None:
-        self.worker = Worker(_TARGET, _PREPARE, WALL_SECONDS, _RESULT_TYPES)
-        self._papers = 0
-
-    def read(self, paper: PaperFile) -> ReadPaper | PaperProblem:
-        self._papers += 1
-        if self._papers % _PAPERS_PER_CHILD == 0:
-            self.worker.close()
-        try:
-            read: ReadPaper = self.worker.run(paper.data)
+            self._papers[child] = self._papers.get(child, 0) + 1
+            if self._papers[child] % _PAPERS_PER_CHILD == 0:
+                child.close()
+            read: ReadPaper = child.run(paper.data)
         except WorkerDied as death:
             return PaperProblem(paper.name, _why_died(death))
         except WorkerError as error:
@@ -153,15 +126,23 @@ class _Child:
             raise
         except CitebedError as error:
             return PaperProblem(paper.name, str(error))
+        finally:
+            self._idle.append(child)
         return read
+
+    def end(self) -> None:
+        """Stop reading; call this from another thread."""
+        for child in list(self._papers):
+            child.end()
+
+    def close(self) -> None:
+        """End all children and wait for them."""
+        for child in list(self._papers):
+            child.close()
 
 
 _SHARED = Children()
 atexit.register(_SHARED.close)
-
-
-def _without_name(error: CitebedError, name: str) -> str:
-    return error.what if isinstance(error, FormatError) else str(error).removeprefix(f"{name}: ")
 
 
 def _why_died(death: WorkerDied) -> str:

@@ -222,7 +222,10 @@ def _authors(below: Sequence[Line]) -> tuple[str, ...]:
     """Return the names below the title, from the lines of names in the largest letters."""
     named = [(line.size, names) for line in below if (names := _names(line.text))]
     if not named:
-        return _before_affiliations(below)
+        # Names in capitals may begin lines with their affiliations.
+        firsts = [_MARKS.sub(" ", line.text.partition(",")[0]).strip() for line in below]
+        capitals = [first for first in firsts if first.isupper() and 1 < len(first.split()) < 6]
+        return tuple(name_from_display(name.title()) for name in capitals)
     largest = max(size for size, _ in named)
     return tuple(name for size, names in named if size > 0.97 * largest for name in names)
 
@@ -310,10 +313,3 @@ def _name_key(name: str) -> tuple[str, str]:
 def _shown(names: Sequence[str]) -> str:
     more = f" and {count(len(names) - _LISTED, 'other')}" if len(names) > _LISTED else ""
     return ", ".join(map(display_name, names[:_LISTED])) + more or "none"
-
-
-def _before_affiliations(lines: Sequence[Line]) -> tuple[str, ...]:
-    """Return names in capitals that begin lines with their affiliations."""
-    firsts = [_MARKS.sub(" ", line.text.partition(",")[0]).strip() for line in lines]
-    names = [first for first in firsts if first.isupper() and 1 < len(first.split()) < 6]
-    return tuple(name_from_display(name.title()) for name in names)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -44,7 +44,6 @@ from citebed.papers.pages import (
 )
 from citebed.papers.paper import Box, PlacedText, ReadPaper, ReadParagraph, ReferenceEntry
 from citebed.papers.paragraphs import (
-    Entry,
     Paragraph,
     bullet_length,
     count_raised_numbers,
@@ -145,7 +144,13 @@ def read_document(document: pypdfium2.PdfDocument) -> ReadPaper:
     ]
     body = split_body([line for line, _ in rest], [kind for _, kind in rest], style)
     summary, *paragraphs = _place_paragraphs([Paragraph("", abstract), *body.paragraphs], style)
-    references = tuple(_place_references(split_reference_list(body.references, style)))
+    entries = split_reference_list(body.references, style)
+    references = []
+    for entry, content in zip(entries, place_texts([e.lines for e in entries]), strict=True):
+        printed = "\n".join(line.text for line in entry.lines)
+        own = content.without_start(label_length(entry.label, content.text))
+        printed = printed[label_length(entry.label, printed) :]
+        references.append(ReferenceEntry(entry.label, own, printed))
     cited = {doi_in(entry.content.text) for entry in references}
     return ReadPaper(
         title=front.title,
@@ -154,7 +159,7 @@ def read_document(document: pypdfium2.PdfDocument) -> ReadPaper:
         doi=front.doi if front.doi not in cited else None,  # references may begin on page one
         year=front.year,
         paragraphs=tuple(paragraphs),
-        references=references,
+        references=tuple(references),
         pages=tuple(sizes),
         notes=front.notes,
     )
@@ -192,17 +197,6 @@ def _run_in_heading_length(paragraph: Paragraph, text: str, style: Style) -> int
     if not head.rstrip().endswith(".") or "[" in head or length > 130:
         return 0
     return length
-
-
-def _place_references(entries: Sequence[Entry]) -> Iterator[ReferenceEntry]:
-    texts = place_texts([entry.lines for entry in entries])
-    for entry, content in zip(entries, texts, strict=True):
-        printed = "\n".join(line.text for line in entry.lines)
-        yield ReferenceEntry(
-            entry.label,
-            content.without_start(label_length(entry.label, content.text)),
-            printed[label_length(entry.label, printed) :],
-        )
 
 
 # --- Check the paper ----------------------------------------------------------------------------

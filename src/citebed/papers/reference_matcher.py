@@ -394,7 +394,21 @@ class ReferenceMatcher:
     """
 
     def __init__(self, documents: pl.DataFrame) -> None:
-        self._documents = _prepare(documents)
+        # Missing columns become nulls.
+        columns = [
+            pl.col(name).cast(kind) if name in documents.columns else pl.lit(None, kind).alias(name)
+            for name, kind in _COLUMNS.items()
+        ]
+        self._documents = (
+            documents.select(columns)
+            .with_columns(
+                pl.col("title").fill_null(""),
+                pl.col("authors").fill_null([]),
+                pl.col("doi").str.to_lowercase(),
+                plain=plain_title(pl.col("title").fill_null("")),
+            )
+            .rechunk()
+        )
         self._doc_ids: list[str] = self._documents["doc_id"].to_list()
         titles: list[str] = self._documents["plain"].to_list()
         self._index = TitleIndex(titles)
@@ -484,24 +498,6 @@ _COLUMNS = {
     "venue": pl.String(),
     "pages": pl.String(),
 }
-
-
-def _prepare(documents: pl.DataFrame) -> pl.DataFrame:
-    """Select the columns, with nulls for missing ones, and add the plain titles."""
-    columns = [
-        pl.col(name).cast(kind) if name in documents.columns else pl.lit(None, kind).alias(name)
-        for name, kind in _COLUMNS.items()
-    ]
-    return (
-        documents.select(columns)
-        .with_columns(
-            pl.col("title").fill_null(""),
-            pl.col("authors").fill_null([]),
-            pl.col("doi").str.to_lowercase(),
-            plain=plain_title(pl.col("title").fill_null("")),
-        )
-        .rechunk()
-    )
 
 
 class _RowsBy:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -187,21 +187,23 @@ class Review:
 
     def export(self) -> list[Exported]:
         """Write XML and ``.dois`` of all papers; if one cannot be read, write nothing and raise."""
-        made = [(stem, self._reviewed(stem)) for stem in self.stems()]
+        states = {stem: self.state(stem) for stem in self.stems()}
+        exported = []
         with add_files(self.folder) as draft:
-            for stem, (annotation, _) in made:
+            for stem, state in states.items():
+                annotation = reviewed_annotation(state)
                 _write(draft, stem, annotation)
-        return [exported for _, (_, exported) in made]
-
-    def _reviewed(self, stem: str) -> tuple[Annotation, Exported]:
-        state = self.state(stem)
-        annotation = reviewed_annotation(state)
-        kept = len(annotation.contexts)
-        return annotation, Exported(stem, kept, len(state.paragraphs) - kept, state.finished)
+                kept = len(annotation.contexts)
+                left_out = len(state.paragraphs) - kept
+                exported.append(Exported(stem, kept, left_out, state.finished))
+        return exported
 
 
 def _proposal(path: Path, stem: str) -> Proposal:
-    values = _json(path)
+    try:
+        values = json.loads(read_text(path), parse_float=_finite, parse_constant=_finite)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(path, None, f"not valid JSON ({error}).") from None
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         raise FormatError(path, None, f"not a '{FORMAT}' file as citebed annotate writes it.")
     try:
@@ -218,13 +220,6 @@ def _proposal(path: Path, stem: str) -> Proposal:
 def _annotation_type() -> TypeAdapter[Annotation]:
     """Return the validator for all parts of an annotation."""
     return TypeAdapter(Annotation)
-
-
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(read_text(path), parse_float=_finite, parse_constant=_finite)
-    except (ValueError, RecursionError) as error:
-        raise FormatError(path, None, f"not valid JSON ({error}).") from None
 
 
 def _finite(text: str) -> float:

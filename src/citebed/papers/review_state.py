@@ -5,7 +5,7 @@ States are immutable: each step returns the next state, and the proposal never c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -105,16 +105,15 @@ def apply_decisions(annotation: Annotation, decisions: Decisions) -> ReviewState
 
 def initial_state(annotation: Annotation) -> ReviewState:
     """Return the state of a paper before any step."""
-    return ReviewState(annotation, tuple(_paragraphs(annotation.contexts)))
-
-
-def _paragraphs(contexts: Sequence[AnnotatedContext]) -> Iterator[Paragraph]:
-    for at, context in enumerate(contexts, 1):
+    paragraphs = []
+    for at, context in enumerate(annotation.contexts, 1):
         sentences = tuple(
             Sentence(f"c{at}.{number}", sentence)
             for number, sentence in enumerate(context.sentences, 1)
         )
-        yield Paragraph(f"c{at}", context.section, context.heading, context.confidence, sentences)
+        about = (context.section, context.heading, context.confidence)
+        paragraphs.append(Paragraph(f"c{at}", *about, sentences))
+    return ReviewState(annotation, tuple(paragraphs))
 
 
 def reviewed_annotation(state: ReviewState) -> Annotation:
@@ -141,27 +140,21 @@ def doubtful(state: ReviewState, threshold: float = THRESHOLD) -> list[str]:
 
     References that no kept paragraph cites are left out, because no query depends on them.
     """
-    items = [FRONT] if _is_front_doubtful(state.annotation, threshold) else []
+    front = state.annotation
+    is_front_doubtful = front.confidence < threshold or not (front.title and front.abstract)
+    items = [FRONT] if is_front_doubtful else []
     kept = [paragraph for paragraph in state.paragraphs if not paragraph.dropped]
     for paragraph in kept:
-        items += _doubtful_in(paragraph, threshold)
+        # The sentences, and the paragraph itself if none of them is as doubtful.
+        lowest = min((each.confidence for each in paragraph.sentences), default=1.0)
+        if paragraph.confidence < min(threshold, lowest):
+            items.append(paragraph.item)
+        items += [each.item for each in paragraph.sentences if each.confidence < threshold]
     cited = {
         cite for each in kept for sentence in each.sentences for cite in sentence.content.cites
     }
     low = (each.ref_id for each in state.annotation.references if each.confidence < threshold)
     return [*items, *(f"r{ref_id}" for ref_id in low if ref_id in cited)]
-
-
-def _is_front_doubtful(annotation: Annotation, threshold: float) -> bool:
-    return annotation.confidence < threshold or not (annotation.title and annotation.abstract)
-
-
-def _doubtful_in(paragraph: Paragraph, threshold: float) -> Iterator[str]:
-    """Yield the doubtful sentences, and the paragraph itself if none of them is as doubtful."""
-    lowest = min((each.confidence for each in paragraph.sentences), default=1.0)
-    if paragraph.confidence < min(threshold, lowest):
-        yield paragraph.item
-    yield from (each.item for each in paragraph.sentences if each.confidence < threshold)
 
 
 def apply_step(state: ReviewState, step: Step, number: int) -> ReviewState:

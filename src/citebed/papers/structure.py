@@ -233,7 +233,7 @@ def _may_be_heading(line: Line, style: Style) -> bool:
     text = line.text.strip()
     if not _HEADING.fullmatch(text) or sum(map(str.isalpha, text)) < 3:
         return False
-    other = line.main.font.name != style.font and not is_math(line.main.font.name)
+    other = line.main.font.name != style.font and not _MATH.search(line.main.font.name)
     larger = line.size > 1.08 * style.size
     styled = line.bold or line.italic or _SMALL_CAPITALS.search(line.main.font.name)
     if not (larger or plain_heading(text).isupper() or (other and styled)):
@@ -241,11 +241,6 @@ def _may_be_heading(line: Line, style: Style) -> bool:
     if text.endswith((",", ";")) or (text.endswith(".") and not larger):
         return False
     return larger or style.edges(line)[1] - line.right > style.size
-
-
-def is_math(font: str) -> bool:
-    """Return True for a font of formulas."""
-    return _MATH.search(font) is not None
 
 
 def heads_references(text: str) -> bool:
