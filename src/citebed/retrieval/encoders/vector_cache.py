@@ -69,7 +69,6 @@ class VectorCache:
         encoder: Encoder,
         texts: Sequence[str],
         *,
-        batch: int = 32,
         progress: OnProgress | None = None,
     ) -> Vectors:
         """Return one vector per text, and encode only texts that the cache lacks.
@@ -93,8 +92,7 @@ class VectorCache:
                     if progress is not None:
                         progress(start + done, len(missing))
 
-                batch_texts = [by_key[key] for key in part]
-                vectors = encoder.encode(batch_texts, batch=batch, progress=report)
+                vectors = encoder.encode([by_key[key] for key in part], progress=report)
                 if database is not None and database.is_writable:
                     database.write(part, vectors)
                 rows[[places[key] for key in part]] = vectors

@@ -41,7 +41,8 @@ class CategoryIndex:
     """Values of documents, none or several each: ``codes[i]`` is a value of ``docs[i]``."""
 
     def __init__(self, values: pl.Series, documents: int) -> None:
-        rows = _explode(pl.DataFrame({"doc": np.arange(documents), "value": values}), "value")
+        rows = pl.DataFrame({"doc": np.arange(documents), "value": values})
+        rows = rows.explode("value") if values.dtype == pl.List else rows
         folded = pl.col("value").str.strip_chars().str.to_lowercase().alias("folded")
         rows = rows.with_columns(folded).filter(pl.col("folded") != "")
         spelled = rows.group_by("folded", pl.col("value").str.strip_chars()).agg(pl.len())
@@ -145,8 +146,7 @@ class Catalogue:
             names, on="doc_id", how="left", maintain_order="left"
         )
         row = pl.int_range(pl.len()).alias("row")
-        parts = [_explode(names.select(row, name=each), "name") for each in names.columns]
-        return HashIndex(pl.concat(parts).with_columns(pl.col("name").str.to_lowercase()))
+        return HashIndex((names.select(row, name=each) for each in names.columns), folded=True)
 
     @cached_property
     def _name_words(self) -> tuple[list[str], Docs, NDArray[np.uint32], Mask]:
@@ -163,7 +163,7 @@ class Catalogue:
         codes = rows["code"].to_numpy().astype(np.uint32)
         return words["word"].to_list(), starts, codes, np.asarray(rows["own"], bool)
 
-    def find_authors(self, word: str, *, begins: bool = False) -> tuple[Docs, Docs]:
+    def find_authors(self, word: str, *, begins: bool) -> tuple[Docs, Docs]:
         """Return the codes of authors with a word (or its beginning) in their family name, and of
         those with it in another name."""
         words, starts, codes, own = self._name_words
@@ -197,11 +197,6 @@ class Catalogue:
     def rows(self, docs: Docs | Sequence[int]) -> list[dict[str, Any]]:
         """Return the rows of some documents."""
         return self.table[np.asarray(docs, np.int64)].to_dicts()
-
-
-def _explode(rows: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Return a row for each value of a column, if it has lists."""
-    return rows.explode(name) if rows.schema[name] == pl.List else rows
 
 
 def _fold(texts: pl.Series) -> pl.Series:

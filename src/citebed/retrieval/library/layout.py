@@ -23,7 +23,7 @@ _MAX_ROUNDS, _MIN_GAIN = 100, 1e-5
 """Majorisation ends after this many rounds, or when stress falls by less than this share."""
 _POWER_ROUNDS, _EPSILON = 200, 1e-9
 _PUSH_ROUNDS, _CLOSE_ENOUGH = 60, 1e-4
-_MARGIN = 0.04
+_MARGIN, _APART = 0.04, 0.045
 _MIN_CLUSTERS, _MAX_CLUSTERS = 2, 8
 _SHARED = 2
 """A phrase of this many titles describes a cluster."""
@@ -33,9 +33,9 @@ _PUNCTUATION = re.compile(r"[^\w\s'’-]+|\s-+\s|--+")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
-def lay_out(distances: Reals, apart: float = 0.045) -> Reals:
-    """Return places in the unit square for items at these distances (a symmetric matrix), at least
-    ``apart`` from each other if there is room."""
+def lay_out(distances: Reals) -> Reals:
+    """Return places in the unit square for items at these distances (a symmetric matrix), apart
+    from each other if there is room."""
     if len(distances) < 2:
         return np.full((len(distances), 2), 0.5)
     places = majorise(distances, scale_classically(distances))
@@ -48,7 +48,7 @@ def lay_out(distances: Reals, apart: float = 0.045) -> Reals:
     low, high = places.min(axis=0), places.max(axis=0)
     flat = high - low < 1e-9
     even = np.where(flat, 0.5, (places - low) / np.where(flat, 1, high - low))
-    return push_apart(_MARGIN + even * (1 - 2 * _MARGIN), apart)
+    return push_apart(_MARGIN + even * (1 - 2 * _MARGIN))
 
 
 def scale_classically(distances: Reals) -> Reals:
@@ -109,9 +109,9 @@ def majorise(distances: Reals, places: Reals) -> Reals:
     return places
 
 
-def push_apart(places: Reals, apart: float) -> Reals:
-    """Return places in the unit square that are at least ``apart`` from each other if there is
-    room: each of two close places goes half of the way."""
+def push_apart(places: Reals) -> Reals:
+    """Return places in the unit square that are at least ``_APART`` from each other if there
+    is room: each of two close places goes half of the way."""
     x, y = places.T.copy()
     # Equal places go in evenly spread directions.
     angles = 2.399963 * np.arange(len(places))
@@ -122,7 +122,7 @@ def push_apart(places: Reals, apart: float) -> Reals:
         if (same := far < _EPSILON).any():
             across = np.where(same, np.cos(angles)[:, None] - np.cos(angles), across)
             down = np.where(same, np.sin(angles)[:, None] - np.sin(angles), down)
-        short = np.clip(apart - far, 0, None)
+        short = np.clip(_APART - far, 0, None)
         if not (short > _CLOSE_ENOUGH).any():
             break
         push = short / 2 / np.maximum(np.sqrt(across * across + down * down), _EPSILON)

@@ -178,9 +178,18 @@ def _write_temporary(data: bytes) -> IO[bytes] | None:
 
 
 class HashIndex:
-    """Rows by the hashes of their names, which take little memory."""
+    """Rows by the hashes of their names, which take little memory.
 
-    def __init__(self, named: pl.DataFrame) -> None:
+    ``parts`` are tables of a ``row`` and its ``name``, or a list of its names; with ``folded`` the
+    names are taken in lower case.
+    """
+
+    def __init__(self, parts: Iterable[pl.DataFrame], *, folded: bool = False) -> None:
+        named = pl.concat(
+            each.explode("name") if each.schema["name"] == pl.List else each for each in parts
+        )
+        if folded:
+            named = named.with_columns(pl.col("name").str.to_lowercase())
         rows = named.select("row", hash=pl.col("name").hash()).filter(named["name"].is_not_null())
         rows = rows.sort("hash")
         self._hashes: NDArray[Any] = rows["hash"].to_numpy()
@@ -292,11 +301,7 @@ class DocumentLookup:
                 continue
             if kind not in self._indexes:
                 table = self._records.table.with_row_index("row")
-                columns = [table.select("row", name=each) for each in expressions]
-                flat = [
-                    each.explode("name") if each.schema["name"] == pl.List else each
-                    for each in columns
-                ]
-                self._indexes[kind] = HashIndex(pl.concat(flat))
+                columns = (table.select("row", name=each) for each in expressions)
+                self._indexes[kind] = HashIndex(columns)
             parts.append(self._indexes[kind].find(names))
         return self._records.table[np.unique(np.concatenate(parts))]

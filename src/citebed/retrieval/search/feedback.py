@@ -186,7 +186,7 @@ NOT_JUDGED = Judged()
 
 
 def moved_terms(
-    view: View, terms: TermWeights, judged: Judged, feedback: Feedback | None = None
+    view: View, terms: TermWeights, judged: Judged, feedback: Feedback | None
 ) -> TermWeights:
     """Return the terms of a query after feedback, by default Rocchio's."""
     how = feedback or Rocchio(terms=judged.moving.terms, beta=judged.moving.beta)

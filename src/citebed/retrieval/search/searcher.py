@@ -28,6 +28,9 @@ class Hits(NamedTuple):
     scores: NDArray[np.float64]
 
 
+Allowed = NDArray[np.bool_] | None
+"""A mask of the documents that may be found; ``None`` for all."""
+
 _NONE, _NOUGHT = np.zeros(0, np.int64), np.zeros(0, np.float64)
 NOTHING = Hits(_NONE, _NOUGHT)
 
@@ -59,8 +62,8 @@ def score_and_rank(
     view: View,
     query: TermWeights,
     k: int,
-    allowed: NDArray[np.bool_] | None = None,
-    excluded: NDArray[np.int64] = NOTHING.docs,
+    allowed: Allowed,
+    excluded: Docs,
 ) -> Hits:
     """Return the best ``k`` documents; ``query`` has final weights."""
     if not len(query.ids):
@@ -77,9 +80,6 @@ def score_and_rank(
     order = np.lexsort((-docs, -scores))[:k]
     return Hits(docs[order], scores[order])
 
-
-Allowed = NDArray[np.bool_] | None
-"""A mask of the documents that may be found; ``None`` for all."""
 
 _A_CALL = 32
 """Number of queries that a thread takes at a time."""

@@ -100,10 +100,10 @@ def read_model(path: Path, kind: str, newest: int = FORMAT) -> ModelFile:
     return ModelFile(path, hashlib.sha256(data).hexdigest(), about, arrays)
 
 
-def read_arrays(path: Path, most: int = MODEL_BYTES) -> dict[str, NDArray[Any]]:
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """Read the arrays of any ``.npz`` file, without unpickling."""
     try:
-        return _arrays(path, read_small(path, most), most)
+        return _arrays(path, read_small(path, MODEL_BYTES), MODEL_BYTES)
     except _NO_MODEL as error:
         what = f"not a file of arrays, or damaged ({error})"
         raise FormatError(path, None, what) from None
