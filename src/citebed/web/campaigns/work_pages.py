@@ -28,6 +28,7 @@ from citebed.report.campaign import TITLES
 from citebed.web.campaigns import auth
 from citebed.web.campaigns.auth import Fields
 from citebed.web.campaigns.site import MOST_QUESTIONS, CampaignSite, Here, Id, Text
+from citebed.web.site import send_file
 from citebed.wording import count
 
 router = APIRouter()
@@ -169,8 +170,7 @@ def export(site: Here, _: auth.Organiser, fields: auth.Checked) -> Response:
             for path in sorted(done.folder.rglob("*")):
                 archive.write(path, path.relative_to(place))
     name = f"{campaign.name}-{done.version[:12]}.zip"
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(packed.getvalue(), media_type="application/zip", headers=headers)
+    return send_file(packed.getvalue(), name, "application/zip")
 
 
 @router.get("/organisers", response_class=HTMLResponse)
@@ -242,8 +242,7 @@ def fetch_file(site: Here, _: auth.Organiser, number: Id) -> Response:
     with campaign.reading() as tx:
         came = load_return(tx, number)
     name = re.sub(r"[^\w.-]+", "_", came.name, flags=re.ASCII)[-80:] or "return"
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(came.content, media_type="application/octet-stream", headers=headers)
+    return send_file(came.content, name, "application/octet-stream")
 
 
 @router.post("/problems/answer", response_class=HTMLResponse)

@@ -24,6 +24,7 @@ from citebed.retrieval.recommend.citation_keys import (
     citation_items,
     format_citations,
 )
+from citebed.web.site import send_file
 from citebed.web.workbench.open_collections import OpenCollection
 from citebed.web.workbench.site import (
     TAKES_FILES,
@@ -36,7 +37,6 @@ from citebed.web.workbench.site import (
     answers_file,
     computed,
     received_files,
-    send_file,
 )
 
 router = APIRouter(tags=["drafts"])

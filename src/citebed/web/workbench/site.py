@@ -348,12 +348,6 @@ def answers_file(*media_types: str) -> dict[str, Any]:
     return {"response_model": None, "responses": responses}
 
 
-def send_file(data: bytes, name: str, media_type: str) -> Response:
-    """Respond with a download; the name has only letters, digits, hyphens and dots."""
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(data, media_type=media_type, headers=headers)
-
-
 # --- uploads -----------------------------------------------------------------------------------
 
 _FILES_SCHEMA = {
