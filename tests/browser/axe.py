@@ -12,12 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.sampling import FULL
 
 WHERE = "CITEBED_AXE"
 FOLDER = Path(__file__).resolve().parents[2] / "build" / "axe" / "package"
+ON_COLOURS = ("color-contrast", "link-in-text-block")
+"""The rules that depend on the colour scheme."""
 _RUN = """
-const done = arguments[arguments.length - 1];
-axe.run(document, { resultTypes: ["violations"] }).then(
+const [rules, done] = arguments;
+const only = rules.length ? { runOnly: rules } : {};
+axe.run(document, { resultTypes: ["violations"], ...only }).then(
   found => done(found.violations.map(each => [each.id, each.help,
     each.nodes.map(node => node.target.join(" ") + ": " + node.failureSummary)])),
   error => done([["error", String(error), []]]));
@@ -32,11 +36,24 @@ def _script() -> str:
     return path.read_text("utf-8")
 
 
-def violations(browser: Any) -> list[str]:
-    """What axe-core finds wrong on the page that a browser shows: a line for each element."""
+def violations(browser: Any, *rules: str) -> list[str]:
+    """What axe-core finds wrong on the page that a browser shows: a line for each element.
+
+    It checks all rules, or only those that are named.
+    """
     driver = browser.driver
     driver.set_script_timeout(120)
     # By the debugger, not as a script of the page's: that its policy would refuse.
     driver.execute_cdp_cmd("Runtime.evaluate", {"expression": _script()})
-    found = driver.execute_async_script(_RUN)
+    found = driver.execute_async_script(_RUN, list(rules))
     return [f"{rule} ({told}): {node}" for rule, told, nodes in found for node in nodes or [""]]
+
+
+def check(browser: Any, width: int) -> list[str]:
+    """Check the page at hand with every rule, and the colours of its dark scheme."""
+    found = violations(browser)
+    if width > 600 or FULL:
+        browser.show("dark")
+        found += violations(browser, *ON_COLOURS)
+        browser.show("light")
+    return found

@@ -21,7 +21,7 @@ from selenium.common.exceptions import (
     StaleElementReferenceException,
 )
 from selenium.webdriver.chrome.service import Service
-from tests.browser.served import NAME, PASSWORD, Served
+from tests.browser.served import NAME, PASSWORD, Served, served_review
 from tests.browser.workbench import InBrowser, WorkbenchServer, served_workbench
 from tests.campaigns import small_campaign, with_lists
 from tests.servers import Servers, servers
@@ -62,12 +62,16 @@ class Browser:
         self.driver.get_log("browser")  # what earlier pages said is not this page's
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        self.show(scheme, media)
+        with self.arriving():
+            self.driver.get(address)
+
+    def show(self, scheme: str, media: str = "screen") -> None:
+        """Show the page at hand light or dark, on screen or paper."""
         wishes = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
         features = [{"name": name, "value": value} for name, value in wishes.items()]
         looks = {"media": media, "features": features}
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", looks)
-        with self.arriving():
-            self.driver.get(address)
 
     @contextmanager
     def arriving(self) -> Iterator[None]:
@@ -174,9 +178,11 @@ def served(browser: Any, running: tuple[Campaign, Servers]) -> Served:
 
 
 @pytest.fixture(scope="module")
-def workbench_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkbenchServer]:
+def workbench_server(
+    demo_indexed: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[WorkbenchServer]:
     """The workbench over the demo collection, in a process of its own."""
-    with served_workbench(tmp_path_factory.mktemp("workbench")) as started:
+    with served_workbench(demo_indexed, tmp_path_factory.mktemp("workbench")) as started:
         yield started
 
 
@@ -189,3 +195,10 @@ def workbench(browser: Any, workbench_server: WorkbenchServer) -> InBrowser:
     browser.run("localStorage.clear()")
     browser.leave()
     return met
+
+
+@pytest.fixture(scope="session")
+def review(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address at which two papers are reviewed."""
+    with served_review(tmp_path_factory.mktemp("review") / "papers", "p1", "p & 2") as address:
+        yield address

@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from tests.campaigns import links, listed_items
+from tests.paper_samples import review_folder
 from tests.servers import Servers
 
 from citebed.judging import Campaign
 
 NAME, PASSWORD = "Olga", "correct horse battery"
+_REVIEW = """
+import sys
+from pathlib import Path
+from citebed.web.review import serve_review
+
+serve_review(Path(sys.argv[1]), browser=False, started=lambda at: print(at, flush=True))
+"""
+
+
+@contextmanager
+def served_review(folder: Path, *stems: str) -> Iterator[str]:
+    """Serve the review of some papers in a new folder, and give its address."""
+    review_folder(folder, *stems)
+    command = [sys.executable, "-c", _REVIEW, str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield process.stdout.readline().strip()
+        process.terminate()
 
 
 class Served:
@@ -35,6 +59,11 @@ class Served:
     def press(self, *keys: str) -> None:
         """Press keys, wherever the page listens."""
         ActionChains(self.browser.driver).send_keys(*keys).perform()
+
+    def restart(self, port: int) -> None:
+        """Start the server again, and tell the page so: else it tries again in up to a minute."""
+        self.servers.start(port)
+        self.browser.run("dispatchEvent(new Event('online'))")
 
     def saving(self) -> str:
         """What the page says of saving."""

@@ -2,89 +2,59 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-from tests.browser.axe import violations
+from tests.browser.axe import check, violations
 from tests.browser.served import Served
-from tests.browser.test_review_page import PROGRAM
-from tests.browser.workbench import InBrowser, served_workbench
+from tests.browser.workbench import InBrowser
 from tests.campaigns import links
 from tests.form_answers import random_sheet
-from tests.paper_samples import review_folder
 from tests.unit.judging.conftest import form_row
 
 from citebed.judging.assignments import load_sheet
 from citebed.judging.forms import html_form, text_form
 from citebed.web.workbench.site import SECTIONS
 
-LOOKS = [(1400, "light"), (1400, "dark"), (390, "light"), (390, "dark")]
 TEXT = "Pseudo-relevance feedback adds terms from the documents found first to a query."
-looks = pytest.mark.parametrize(("width", "scheme"), LOOKS)
+widths = pytest.mark.parametrize("width", [1400, 390])
 
 
-@pytest.fixture(scope="module")
-def _server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with served_workbench(tmp_path_factory.mktemp("axe")) as server:
-        yield server
-
-
-@pytest.fixture
-def workbench(browser: Any, _server: Any) -> InBrowser:
-    """The workbench in the browser."""
-    return InBrowser(browser, _server)
-
-
-@looks
-def test_the_rooms_of_the_workbench(workbench: InBrowser, width: int, scheme: str) -> None:
-    found = {}
+@widths
+def test_the_workbench(workbench: InBrowser, width: int) -> None:
+    browser, found = workbench.browser, {}
     for room, _, _ in SECTIONS:
-        workbench.room(room, width, scheme)
-        found[room] = violations(workbench.browser)
-    assert found == {room: [] for room in found}
-
-
-@looks
-def test_the_pages_of_no_room(workbench: InBrowser, width: int, scheme: str) -> None:
-    workbench.room("recommend", width, scheme)
-    found = {}
+        workbench.room(room, width)
+        found[room] = check(browser, width)
     for path in ("/?all=1", "/api/docs", "/login", "/no-such-page", "/c/none/recommend"):
-        workbench.browser.visit(workbench.url(path), width, scheme)
-        found[path] = violations(workbench.browser)
-    assert found == {path: [] for path in found}
-
-
-@looks
-def test_recommendations_and_the_keys(workbench: InBrowser, width: int, scheme: str) -> None:
-    workbench.room("recommend", width, scheme)
-    browser = workbench.browser
+        browser.visit(workbench.url(path), width)
+        found[path] = check(browser, width)
+    workbench.room("recommend", width)
     browser.one("#text").send_keys(TEXT)
     browser.until(lambda: browser.all("#results li"), "nothing is recommended")
-    assert violations(browser) == []
+    found["recommendations"] = check(browser, width)
     browser.one("#keys-button").click()
-    assert violations(browser) == []
+    found["keys"] = check(browser, width)
+    assert found == {page: [] for page in found}
 
 
-@looks
-def test_a_campaign(served: Served, width: int, scheme: str) -> None:
+@widths
+def test_a_campaign(served: Served, width: int) -> None:
     served.log_in()
     judges = [f"/judge/{list(links(served.campaign, phase).values())[8]}" for phase in (1, 2)]
     desks = ("/dashboard", "/reformulation", "/search", "/search?query=p1-a1q1", "/disagreements")
     found = {}
     for path in (*desks, "/login", "/judge/x", *judges, f"{judges[1]}/papers"):
-        served.browser.visit(served.url(path), width, scheme)
-        found[path] = violations(served.browser)
+        served.browser.visit(served.url(path), width)
+        found[path] = check(served.browser, width)
     assert found == {path: [] for path in found}
 
 
-@looks
-def test_problems_of_a_campaign(served: Served, width: int, scheme: str) -> None:
-    """A file that is no form, and one that is read but for a line; no column is lost on a phone."""
+@widths
+def test_problems_of_a_campaign(served: Served, width: int) -> None:
+    """One file is no form, another has an unreadable line; a phone shows every column."""
     served.campaign.returned("none.txt", b"I am on holiday.")
     with served.campaign.reading() as tx:
         code, sheet = (form := form_row(tx, 1)).code, load_sheet(tx, form)
@@ -98,8 +68,8 @@ def test_problems_of_a_campaign(served: Served, width: int, scheme: str) -> None
     paths = ("/dashboard", "/results", "/work", *(f"/problems/return?number={n}" for n in numbers))
     found = {}
     for path in paths:
-        served.browser.visit(served.url(path), width, scheme)
-        found[path] = violations(served.browser)
+        served.browser.visit(served.url(path), width)
+        found[path] = check(served.browser, width)
         if path == "/dashboard":
             wide = "return document.querySelectorAll('.stacks').length && [...document"
             wide += ".querySelectorAll('.box:has(.stacks)')].filter(x => x.scrollWidth > "
@@ -110,35 +80,22 @@ def test_problems_of_a_campaign(served: Served, width: int, scheme: str) -> None
     assert found == {path: [] for path in found}
 
 
-@looks
+@widths
 @pytest.mark.parametrize("phase", [1, 2])
-def test_the_form_of_a_mail(
-    browser: Any, tmp_path: Path, phase: int, width: int, scheme: str
-) -> None:
+def test_the_form_of_a_mail(browser: Any, tmp_path: Path, phase: int, width: int) -> None:
     page = tmp_path / "form.html"
     page.write_text(html_form.write(random_sheet(Random(1), phase)), "utf-8")
-    browser.open(page, width, scheme)
-    assert violations(browser) == []
+    browser.open(page, width)
+    assert check(browser, width) == []
 
 
-@pytest.fixture(scope="module")
-def review(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address at which two papers are reviewed."""
-    folder = review_folder(tmp_path_factory.mktemp("review") / "papers", "p1", "p2")
-    command = [sys.executable, "-c", PROGRAM, str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        yield process.stdout.readline().strip()
-        process.terminate()
-
-
-@looks
-def test_the_review(browser: Any, review: str, width: int, scheme: str) -> None:
-    browser.visit(review, width, scheme)
-    found = {"list": violations(browser)}
+@widths
+def test_the_review(browser: Any, review: str, width: int) -> None:
+    browser.visit(review, width)
+    found = {"list": check(browser, width)}
     with browser.arriving():
         browser.one(".card a").click()
-    found["paper"] = violations(browser)
+    found["paper"] = check(browser, width)
     assert found == {"list": [], "paper": []}
 
 

@@ -112,7 +112,7 @@ def test_a_clock_that_is_set_while_judgements_wait(served: Served) -> None:
     served.press("2")
     browser.run("Date.now = window.clock")
     served.until(lambda: "6 not saved yet" in served.saving(), "nothing is kept")
-    served.servers.start(port)
+    served.restart(port)
     served.wait_saved()
     assert served.values(code) == [*before[:9], 0, 1, before[11]]
     # With nothing waiting, and in a new window, what is done later is the later act all the same.

@@ -6,9 +6,8 @@ property of each test, and printed with ``-s``.
 
 from __future__ import annotations
 
+import shutil
 import string
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -25,19 +24,19 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from tests.browser.served import Served
 from tests.browser.test_report_page import write as write_report
-from tests.browser.test_review_page import PROGRAM
 from tests.browser.workbench import InBrowser, WorkbenchServer
 from tests.campaigns import links, small_campaign, with_lists
-from tests.paper_samples import review_folder
+from tests.sampling import FULL, sized
 
-import citebed
 from citebed.cli.app import main
 
 TEXT = (
     "Pseudo-relevance feedback adds terms from the documents found first to a query. "
     "Test collections are built by pooling the results of many systems."
 )
-MOST_OF_ONE_PATH = 8
+WIDTHS = [1280, 390] if FULL else [1280]
+"""A phone is offered the same links, but for those that a script adds."""
+MOST_OF_ONE_PATH = sized(4, 8)
 """Pages of one path that are read for further links; all links of an opened page are followed."""
 _LINKS = """
 const all = (selector, get) => [...document.querySelectorAll(selector)].map(get);
@@ -88,8 +87,8 @@ _ALIASES = {"=": "+"}
 class Crawler:
     """Follows what pages offer; remembers what it followed."""
 
-    def __init__(self, browser: Any) -> None:
-        self.browser = browser
+    def __init__(self, browser: Any, patience: float = 10) -> None:
+        self.browser, self.patience = browser, patience
         self.followed: set[tuple[str, str]] = set()
         self.outside: set[str] = set()
         self.problems: list[str] = []
@@ -226,7 +225,7 @@ class Crawler:
         for key in keys:
             chain.send_keys(_KEYS.get(key, key))
         chain.perform()
-        end = time.monotonic() + 10
+        end = time.monotonic() + self.patience
         while time.monotonic() < end:
             if browser.run("return window.leadsTo ?? 'gone'"):
                 return self._arrived()
@@ -260,11 +259,13 @@ STRANGE = """
 
 
 @pytest.fixture(scope="module")
-def bench_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkbenchServer]:
+def bench_server(
+    demo_indexed: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[WorkbenchServer]:
     """The demo with two runs, a collection that is not indexed, one with strange names, and a
     campaign."""
     place = tmp_path_factory.mktemp("links")
-    citebed.demo(place / "demo").index(quiet=True)
+    shutil.copytree(demo_indexed, place / "demo")
     for model in ("bm25", "ql"):
         out = place / "demo" / "runs" / f"{model}.run"
         out.parent.mkdir(exist_ok=True)
@@ -391,7 +392,7 @@ WITH_KEYS = {"recommended", "scored", "a map", "a document", "demo: library", "d
 """States in which every key of the page has something to act on."""
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_the_workbench(
     browser: Any,
     bench_server: WorkbenchServer,
@@ -410,7 +411,7 @@ def test_the_workbench(
 # --- Campaigns, reviews and reports -----------------------------------------------------------
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_a_campaign(
     served: Served, width: int, record_property: Callable[[str, object], None]
 ) -> None:
@@ -439,18 +440,7 @@ def test_a_campaign(
     crawler.report(record_property)
 
 
-@pytest.fixture(scope="module")
-def review(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address at which two papers are reviewed."""
-    folder = review_folder(tmp_path_factory.mktemp("review") / "papers", "p1", "p & 2")
-    command = [sys.executable, "-c", PROGRAM, str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        yield process.stdout.readline().strip()
-        process.terminate()
-
-
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_the_review(
     browser: Any, review: str, width: int, record_property: Callable[[str, object], None]
 ) -> None:
@@ -478,7 +468,7 @@ def test_a_report(
     crawler.report(record_property)
 
 
-def test_a_page_with_dead_links_and_keys_is_found(browser: Any, tmp_path: Path) -> None:
+def test_the_crawler_reports_dead_links_and_keys(browser: Any, tmp_path: Path) -> None:
     page = tmp_path / "dead.html"
     page.write_text(
         "<html data-ready><body><a href='#none'>a</a><a href='javascript:0'>b</a>"
@@ -487,7 +477,7 @@ def test_a_page_with_dead_links_and_keys_is_found(browser: Any, tmp_path: Path) 
         "</script></body></html>",
         "utf-8",
     )
-    crawler = Crawler(browser)
+    crawler = Crawler(browser, patience=0.5)
     crawler.page("dead", lambda: browser.open(page))
     assert crawler.problems == [
         "dead: javascript:0 leads nowhere",

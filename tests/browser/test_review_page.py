@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,20 +9,13 @@ from typing import Any
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
-from tests.paper_samples import INTRODUCTION, review_folder
+from tests.browser.served import served_review
+from tests.paper_samples import INTRODUCTION
 
 from citebed.collection import import_sources
 from citebed.collection.collection import Collection
 from citebed.papers.decisions import Merge
 from citebed.papers.review import Review
-
-PROGRAM = """
-import sys
-from pathlib import Path
-from citebed.web.review import serve_review
-
-serve_review(Path(sys.argv[1]), browser=False, started=lambda at: print(at, flush=True))
-"""
 
 
 class Reviewing:
@@ -67,12 +58,9 @@ class Reviewing:
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
     """A folder with papers, and the address at which it is served."""
     names = ("p1", "p2", "p3", "p4", "p5")
-    folder = review_folder(tmp_path_factory.mktemp("review") / "papers", *names)
-    command = [sys.executable, "-c", PROGRAM, str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        yield folder, process.stdout.readline().strip()
-        process.terminate()
+    folder = tmp_path_factory.mktemp("review") / "papers"
+    with served_review(folder, *names) as address:
+        yield folder, address
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,8 +14,6 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from selenium.webdriver.common.action_chains import ActionChains
-
-import citebed
 
 _SERVER = """
 import sys
@@ -113,11 +112,10 @@ class InBrowser:
 
 
 @contextmanager
-def served_workbench(place: Path, *more: Path) -> Iterator[WorkbenchServer]:
-    """The demo collection, indexed, and ``more`` collections, served until this ends."""
-    folder = place / "demo"
-    citebed.demo(folder).index(quiet=True)
-    server = WorkbenchServer([folder, *more], place / "state")
+def served_workbench(collection: Path, place: Path) -> Iterator[WorkbenchServer]:
+    """Serve a copy of a collection until this ends."""
+    folder = Path(shutil.copytree(collection, place / "demo"))
+    server = WorkbenchServer([folder], place / "state")
     server.start()
     try:
         yield server
