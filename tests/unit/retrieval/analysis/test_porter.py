@@ -13,47 +13,15 @@ from citebed.retrieval.analysis.porter import porter
 Stemmer = pytest.importorskip("Stemmer")
 
 # From the paper, each taken through all steps; and Porter's own departures, as Lucene has them.
-STEMS = {
-    "caresses": "caress",
-    "ponies": "poni",
-    "ties": "ti",
-    "cats": "cat",
-    "feed": "feed",
-    "agreed": "agre",
-    "plastered": "plaster",
-    "bled": "bled",
-    "motoring": "motor",
-    "sing": "sing",
-    "hopping": "hop",
-    "tanned": "tan",
-    "falling": "fall",
-    "hissing": "hiss",
-    "fizzed": "fizz",
-    "failing": "fail",
-    "filing": "file",
-    "happy": "happi",
-    "sky": "sky",
-    "relational": "relat",
-    "conditional": "condit",
-    "rational": "ration",
-    "electriciti": "electr",
-    "hopefulness": "hope",
-    "replacement": "replac",
-    "adjustment": "adjust",
-    "adoption": "adopt",
-    "probate": "probat",
-    "rate": "rate",
-    "cease": "ceas",
-    "controll": "control",
-    "roll": "roll",
-    "generalizations": "gener",
-    "oscillators": "oscil",
-    "technology": "technolog",
-    "possibly": "possibl",
-    "revving": "rev",
-    "as": "as",
-    "𝑘s": "𝑘",
-}
+STEMS = """
+caresses caress   ponies poni   ties ti   cats cat   feed feed   agreed agre   plastered plaster
+bled bled   motoring motor   sing sing   hopping hop   tanned tan   falling fall   hissing hiss
+fizzed fizz   failing fail   filing file   happy happi   sky sky   relational relat
+conditional condit   rational ration   electriciti electr   hopefulness hope   replacement replac
+adjustment adjust   adoption adopt   probate probat   rate rate   cease ceas   controll control
+roll roll   generalizations gener   oscillators oscil   technology technolog   possibly possibl
+revving rev   as as   𝑘s 𝑘
+"""
 ENDINGS = (
     "s sses ies eed ed ing y ational tional enci anci izer abli alli entli eli ousli ization ation "
     "ator alism iveness fulness ousness aliti iviti biliti icate ative alize iciti ical ful ness "
@@ -67,9 +35,9 @@ WORDS = st.builds(
 DEPARTURES = re.compile(r"log[iy]|bl[iy]|([^aeioubdfgmnprtlsz])\1")
 
 
-@pytest.mark.parametrize(("word", "stem"), STEMS.items())
-def test_known_stems(word: str, stem: str) -> None:
-    assert porter(word) == stem
+def test_known_stems() -> None:
+    words = STEMS.split()
+    assert [porter(word) for word in words[::2]] == words[1::2]
 
 
 @given(WORDS)

@@ -93,33 +93,37 @@ def test_there_is_no_index_yet(tmp_path: Path) -> None:
         open_index(folder)
 
 
-def names_of(folder: Path) -> list[list[str]]:
-    """What the arrays of an index are called, without their generation; not all in every run."""
-    names = [path.name.split(".")[:-2] for path in array_files(folder)]
-    return names[:: sized(3, 1)]
+def _flipped(data: bytes) -> bytes:
+    return data[:-1] + bytes([data[-1] ^ 4])
 
 
-def test_every_file_cut_off_by_a_byte(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda data: data[:-1], r"has .* bytes, not"),
+        (_flipped, "was changed after it was written"),
+        (None, "lacks its file"),
+    ],
+    ids=["cut", "changed", "gone"],
+)
+def test_damage_to_any_file_is_reported_and_repaired(
+    folder: Path,
+    damage: Callable[[bytes], bytes] | None,
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     before = arrays_of(folder)
-    for name in names_of(folder):
-        (path,) = (p for p in array_files(folder) if p.name.split(".")[:-2] == name)
-        path.write_bytes(path.read_bytes()[:-1])
-        with pytest.raises(DamagedIndex, match=r"has .* bytes, not"):
-            open_index(folder)
-        assert_told_and_mended(folder, capsys)
-    assert_same_arrays(before, arrays_of(folder))
-
-
-def test_every_file_with_a_byte_changed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before = arrays_of(folder)
-    for name in names_of(folder):
-        (path,) = (p for p in array_files(folder) if p.name.split(".")[:-2] == name)
-        data = bytearray(path.read_bytes())
-        data[-1] ^= 4
-        path.write_bytes(data)
-        with pytest.raises(DamagedIndex, match=f"{path.name} was changed after it was written"):
+    good = {path: path.read_bytes() for path in array_files(folder)}
+    for path, data in good.items():
+        for other, content in good.items():
+            other.write_bytes(content)
+        path.unlink()
+        if damage is not None:
+            path.write_bytes(damage(data))
+        with pytest.raises(DamagedIndex, match=message) as error:
             open_index(folder, verified=True)
-        assert_told_and_mended(folder, capsys)
+        assert path.name in str(error.value)
+    assert_told_and_mended(folder, capsys)
     assert_same_arrays(before, arrays_of(folder))
 
 
@@ -135,15 +139,6 @@ def test_opening_leaves_the_warnings_of_other_threads_alone(
 
     monkeypatch.setattr(np, "load", watched)
     open_index(folder)
-
-
-def test_every_file_gone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in names_of(folder):
-        (path,) = (p for p in array_files(folder) if p.name.split(".")[:-2] == name)
-        path.unlink()
-        with pytest.raises(DamagedIndex, match=f"lacks its file {path.name}"):
-            open_index(folder)
-        assert_told_and_mended(folder, capsys)
 
 
 @given(st.data())
@@ -181,7 +176,7 @@ def with_value(place: int, value: float) -> Callable[[np.ndarray], np.ndarray]:
     return change
 
 
-FORGED = (
+FORGED: tuple[tuple[str, Any], ...] = (
     *(("docs", with_value(0, 2**32 - 1)), ("docs", lambda array: array[:-1])),
     ("docs", lambda array: array.astype(np.int64)),
     *((name, with_value(-1, 10**12)) for name in ("offsets", "ids.offsets", "terms.offsets")),
@@ -197,16 +192,14 @@ FORGED = (
 )
 
 
-@pytest.mark.parametrize(("name", "change"), FORGED)
-def test_numbers_that_lead_astray_are_told_whatever_the_checksums_say(
-    folder: Path,
-    name: str,
-    change: Callable[[np.ndarray], np.ndarray],
-    capsys: pytest.CaptureFixture[str],
+def test_impossible_numbers_are_reported_though_the_checksums_fit(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    forge(folder, name, change)
-    with pytest.raises(DamagedIndex, match="is damaged"):
-        open_index(folder, verified=True)
+    for number, (name, change) in enumerate(FORGED):
+        folder = Path(shutil.copytree(model, tmp_path / f"{number}"))
+        forge(folder, name, change)
+        with pytest.raises(DamagedIndex, match="is damaged"):
+            open_index(folder, verified=True)
     assert_told_and_mended(folder, capsys)
 
 
@@ -239,29 +232,26 @@ def test_a_file_that_goes_while_it_is_open(folder: Path) -> None:
 # --- index.json -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("number", [0, 2, "1", None])
-def test_an_index_of_another_format(
-    folder: Path, capsys: pytest.CaptureFixture[str], number: object
-) -> None:
+def rewrite(folder: Path, **values: object) -> None:
+    """Change values of the index's description."""
     path = folder / "index" / "index.json"
-    values = json.loads(path.read_text())
-    path.write_text(json.dumps({**values, "format": number}))
-    with pytest.raises(DamagedIndex, match=f"has format {number!r}, this citebed reads 1"):
-        open_index(folder)
+    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+
+
+def test_an_index_of_another_format(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in (0, 2, "1", None):
+        rewrite(folder, format=number)
+        with pytest.raises(DamagedIndex, match=f"has format {number!r}, this citebed reads 1"):
+            open_index(folder)
     assert_told_and_mended(folder, capsys)
 
 
-@pytest.mark.parametrize(
-    "data",
-    [b"", b"{", b"[]", b"null", b"7", b"\xff\xfe\0", b'{"format": 1}', b"[" * 100_000],
-    ids=lambda data: repr(data[:15]),
-)
-def test_a_description_that_is_none(
-    folder: Path, capsys: pytest.CaptureFixture[str], data: bytes
-) -> None:
-    (folder / "index" / "index.json").write_bytes(data)
-    with pytest.raises(DamagedIndex, match="is damaged"):
-        open_index(folder)
+def test_a_description_that_is_none(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = folder / "index" / "index.json"
+    for data in (b"", b"{", b"[]", b"null", b"7", b"\xff\xfe\0", b'{"format": 1}', b"[" * 100_000):
+        path.write_bytes(data)
+        with pytest.raises(DamagedIndex, match="is damaged"):
+            open_index(folder)
     assert_told_and_mended(folder, capsys)
 
 
@@ -315,22 +305,15 @@ def test_a_description_of_random_bytes(whole: Path, data: bytes) -> None:
         path.write_bytes(good)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["../../secret.npy", "/etc/passwd", "ids.1.npy", "docs.2.npy", "docs", "", ".", "docs.1.npy/."],
-)
-def test_names_of_files_do_not_lead_out_of_the_index(folder: Path, name: str) -> None:
+def test_names_of_files_do_not_lead_out_of_the_index(folder: Path) -> None:
     path = folder / "index" / "index.json"
     values = json.loads(path.read_text())
-    values["files"]["docs"]["file"] = name
-    path.write_text(json.dumps(values))
-    with pytest.raises(DamagedIndex, match="not a file of an index"):
-        open_index(folder)
-
-
-def test_a_generation_is_a_number(folder: Path) -> None:
-    path = folder / "index" / "index.json"
-    values = json.loads(path.read_text())
+    for name in ("../../secret.npy", "/etc/passwd", "ids.1.npy", "docs.2.npy", "docs", "", ".",
+                 "docs.1.npy/."):  # fmt: skip
+        values["files"]["docs"]["file"] = name
+        path.write_text(json.dumps(values))
+        with pytest.raises(DamagedIndex, match="not a file of an index"):
+            open_index(folder)
     values["generation"] = "../../x"
     values["files"]["docs"]["file"] = "docs.../../x.npy"
     path.write_text(json.dumps(values))
@@ -339,14 +322,12 @@ def test_a_generation_is_a_number(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["documents", "terms", "postings", "citing_papers"])
-@pytest.mark.parametrize("value", ["7", None, -1, 7.5, [], {}, True])
-def test_a_count_that_is_no_number_is_told(folder: Path, name: str, value: object) -> None:
-    path = folder / "index" / "index.json"
-    values = json.loads(path.read_text())
-    values[name] = value
-    path.write_text(json.dumps(values))
-    with pytest.raises(DamagedIndex, match=f"'{name}' is not a count"):
-        open_index(folder)
+def test_a_count_must_be_a_number(folder: Path, name: str) -> None:
+    values: tuple[object, ...] = ("7", None, -1, 7.5, [], {}, True)
+    for value in values:
+        rewrite(folder, **{name: value})
+        with pytest.raises(DamagedIndex, match=f"'{name}' is not a count"):
+            open_index(folder)
 
 
 @pytest.mark.parametrize("name", ["index.json", "docs.1.npy"])
@@ -390,24 +371,17 @@ def full_at(monkeypatch: pytest.MonkeyPatch, wanted: str) -> None:
 
 
 @full_disk
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("offsets", "docs", "tf.title", "terms", "ids", "hashes", "length.keywords", "index."),
-        *("vectors.static.2", "vectors.static.scales"),
-    ],
-)
-def test_a_disk_that_is_full_at_any_file(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_disk_that_is_full_at_any_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before, arrays = files_of(folder), arrays_of(folder)
     write_collection(folder, OTHERS)
-    with monkeypatch.context() as patch:
-        full_at(patch, name)
-        message = r"cannot write .*index(/index\.json)?: No space left on device"
-        with pytest.raises(CitebedError, match=message):
-            build(folder)
-    assert files_of(folder) == before
+    message = r"cannot write .*index(/index\.json)?: No space left on device"
+    for name in ("offsets", "docs", "tf.title", "terms", "ids", "hashes", "length.keywords",
+                 "index.", "vectors.static.2", "vectors.static.scales"):  # fmt: skip
+        with monkeypatch.context() as patch:
+            full_at(patch, name)
+            with pytest.raises(CitebedError, match=message):
+                build(folder)
+        assert files_of(folder) == before, name
     assert_same_arrays(arrays, arrays_of(folder))
     assert build(folder).documents == 1
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+from tests.sampling import FULL
+
 import citebed
 from citebed.retrieval.recommend.calibration import Calibration
 from citebed.retrieval.recommend.recommender import Recommender
@@ -27,4 +29,4 @@ def test_texts_without_citations_are_skipped(acm_cr_indexed: Path) -> None:
     assert skipped([text for kind, _, text in rows if kind == "everyday"]) >= 0.9
     assert skipped([text for kind, _, text in rows if kind == "boilerplate"]) >= 0.9
     sentences = citebed.open(acm_cr_indexed).queries("sentences")["text"].to_list()[::EVERY]
-    assert skipped(sentences) <= 0.04
+    assert skipped(sentences) <= (0.04 if FULL else 0.05)

@@ -9,11 +9,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.shared import Once
 
-import citebed
 from citebed.collection import Collection, open_collection
-from citebed.collection.demo import import_demo
 from citebed.drafts import find_cited_documents, find_own_documents
 from citebed.drafts.records import Cited, Draft, Entry
 from citebed.drafts.references import match_author_year
@@ -26,23 +23,14 @@ from citebed.retrieval.recommend.documents import (
 )
 
 
-@pytest.fixture(scope="module")
-def demo(once: Once) -> Path:
-    def make(folder: Path) -> None:
-        import_demo(folder)
-        citebed.build_index(folder)
-
-    return once("demo-indexed", make)
-
-
 def records_of(folder: Path) -> DocumentRecords:
     return DocumentRecords(open_collection(folder), open_index(folder), keywords=False)
 
 
-def test_records_are_the_same_before_and_after_preparing(demo: Path) -> None:
-    cold, warm = records_of(demo), records_of(demo)
+def test_records_are_the_same_before_and_after_preparing(demo_indexed: Path) -> None:
+    cold, warm = records_of(demo_indexed), records_of(demo_indexed)
     warm.prepare()
-    names = open_collection(demo).documents["doc_id"].to_list()[::-3]
+    names = open_collection(demo_indexed).documents["doc_id"].to_list()[::-3]
     fields = {"title", "authors", "year", "venue", "doi", "url", "keys", "cite_key", "arxiv"}
     for left, right in zip(cold.get(names), warm.get(names), strict=True):
         assert {name: left[name] for name in fields} == {name: right[name] for name in fields}
@@ -105,8 +93,8 @@ def drafts(collection: Collection) -> list[Draft]:
     return [*(Draft((), cited=cited) for cited in cites), Draft((), title=rows[7]["title"])]
 
 
-def test_lookup_finds_what_comparing_with_all_documents_finds(demo: Path) -> None:
-    collection, lookup = open_collection(demo), DocumentLookup(records_of(demo))
+def test_lookup_finds_what_comparing_with_all_documents_finds(demo_indexed: Path) -> None:
+    collection, lookup = open_collection(demo_indexed), DocumentLookup(records_of(demo_indexed))
     found = 0
     for draft in drafts(collection):
         fast, slow = lookup.cited_in(draft), slowly(collection, draft)
@@ -116,8 +104,8 @@ def test_lookup_finds_what_comparing_with_all_documents_finds(demo: Path) -> Non
     assert lookup.cited_in(Draft(())) == (frozenset(), {})
 
 
-def test_documents_by_any_name(demo: Path) -> None:
-    lookup = DocumentLookup(records_of(demo))
+def test_documents_by_any_name(demo_indexed: Path) -> None:
+    lookup = DocumentLookup(records_of(demo_indexed))
     for name in ("xu1996query", "10.1145/243199.243202", "doi:10.1145/243199.243202"):
         assert lookup.find(name) == "xu1996query"
     assert lookup.find("nobody's") is None

@@ -9,11 +9,9 @@ from pathlib import Path
 import pytest
 from tests.unit.web.workbench import workbench
 
-import citebed
 from citebed.api import Workbench
 from citebed.cli.app import main
 from citebed.collection import forget_sources, import_sources, open_collection
-from citebed.collection.demo import import_demo
 from citebed.errors import CitebedError, UnknownName
 
 TEXT = "Relevance based language models estimate feedback terms without training data."
@@ -21,17 +19,9 @@ KEY, DOI = "lavrenko2001relevance", "10.1145/383952.383972"
 SKIPPED = "skipped 1 document that is in the index but no longer in the collection"
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("gone") / "mine"
-    import_demo(folder)
-    citebed.build_index(str(folder))
-    return folder
-
-
 @pytest.fixture
-def mine(demo: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(demo, tmp_path / "mine"))
+def mine(demo_indexed: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(demo_indexed, tmp_path / "mine"))
 
 
 def keys(text: str) -> list[str]:

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.shared import Once
 from tests.unit.retrieval.index.making import build, write_collection
 
 import citebed
-from citebed.collection.demo import import_demo
 from citebed.retrieval.recommend.recommendations import Recommendation
 from citebed.retrieval.recommend.recommender import Recommender
 from citebed.retrieval.search.feedback import Judged, Moving, moved_vectors
@@ -22,23 +20,14 @@ MODELS = ("bm25", "bm25+learned", "bm25+dense", "bm25+rm3")
 ROCCHIO, LAVRENKO = "rocchio1971relevance", "lavrenko2001relevance"
 
 
-@pytest.fixture(scope="module")
-def demo(once: Once) -> Path:
-    def make(folder: Path) -> None:
-        import_demo(folder)
-        citebed.build_index(folder)
-
-    return once("demo-indexed", make)
-
-
 def ids(found: Iterable[Recommendation]) -> list[str]:
     return [each.doc_id for each in found]
 
 
 @pytest.mark.parametrize("warm", [False, True])
 @pytest.mark.parametrize("model", MODELS)
-def test_the_others_are_ranked_anew(demo: Path, model: str, warm: bool) -> None:
-    one = Recommender(demo, None, model, warm=warm)
+def test_the_others_are_ranked_anew(demo_indexed: Path, model: str, warm: bool) -> None:
+    one = Recommender(demo_indexed, None, model, warm=warm)
     before = one.recommend_for(TEXT, 8)
     after = one.recommend_for(TEXT, 8, relevant=[ROCCHIO], nonrelevant=[LAVRENKO])
     assert {ROCCHIO, LAVRENKO} <= set(ids(before))
@@ -52,8 +41,8 @@ def test_the_others_are_ranked_anew(demo: Path, model: str, warm: bool) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_warm_and_cold_are_the_same(demo: Path, model: str) -> None:
-    cold, warm = (Recommender(demo, None, model, warm=warm) for warm in (False, True))
+def test_warm_and_cold_are_the_same(demo_indexed: Path, model: str) -> None:
+    cold, warm = (Recommender(demo_indexed, None, model, warm=warm) for warm in (False, True))
     for relevant, nonrelevant in (([ROCCHIO], []), ([], [LAVRENKO]), ([ROCCHIO], [LAVRENKO])):
         left, right = (
             one.recommend_for(TEXT, 8, relevant=relevant, nonrelevant=nonrelevant)
@@ -63,14 +52,14 @@ def test_warm_and_cold_are_the_same(demo: Path, model: str) -> None:
         assert [each.score for each in left] == pytest.approx([each.score for each in right])
 
 
-def test_both_doors_of_a_recommender(demo: Path) -> None:
-    one = Recommender(demo)
+def test_both_doors_of_a_recommender(demo_indexed: Path) -> None:
+    one = Recommender(demo_indexed)
     left = one.recommend(TEXT, relevant=[ROCCHIO], nonrelevant=[LAVRENKO])
     assert left == one.recommend_for(TEXT, relevant=[ROCCHIO], nonrelevant=[LAVRENKO])
 
 
-def test_a_document_goes_by_any_of_its_names(demo: Path) -> None:
-    one = Recommender(demo)
+def test_a_document_goes_by_any_of_its_names(demo_indexed: Path) -> None:
+    one = Recommender(demo_indexed)
     expected = one.recommend_for(TEXT, relevant=["xu1996query"])
     for name in ("10.1145/243199.243202", "https://doi.org/10.1145/243199.243202"):
         assert one.recommend_for(TEXT, relevant=[name]) == expected
@@ -79,34 +68,34 @@ def test_a_document_goes_by_any_of_its_names(demo: Path) -> None:
     assert "feedback ignored for unknown documents" in found.notes[0]
 
 
-def test_what_is_said_to_be_both_is_wrong(demo: Path) -> None:
-    one = Recommender(demo)
+def test_what_is_said_to_be_both_is_wrong(demo_indexed: Path) -> None:
+    one = Recommender(demo_indexed)
     both = one.recommend_for(TEXT, relevant=[ROCCHIO], nonrelevant=[ROCCHIO])
     assert both == one.recommend_for(TEXT, nonrelevant=[ROCCHIO])
 
 
-def test_reasons_are_words_of_the_text(demo: Path) -> None:
-    found = Recommender(demo).recommend_for(TEXT, relevant=[ROCCHIO])
+def test_reasons_are_words_of_the_text(demo_indexed: Path) -> None:
+    found = Recommender(demo_indexed).recommend_for(TEXT, relevant=[ROCCHIO])
     words = set(TEXT.lower().replace("-", " ").replace(".", "").split())
     assert {word for each in found for word in each.terms} <= words
 
 
-def test_a_text_that_somebody_found_something_for_is_answered(demo: Path) -> None:
-    one = Recommender(demo)
+def test_a_text_that_somebody_found_something_for_is_answered(demo_indexed: Path) -> None:
+    one = Recommender(demo_indexed)
     thanks = "We thank the anonymous reviewers for their helpful comments on feedback and terms."
     assert not one.recommend_for(thanks)
     assert one.recommend_for(thanks, relevant=[ROCCHIO])
 
 
-def test_among_some_documents(demo: Path) -> None:
+def test_among_some_documents(demo_indexed: Path) -> None:
     among = citebed.collection.filters.Filter(years="1990-")
-    found = Recommender(demo).recommend_for(TEXT, 6, among=among, relevant=[ROCCHIO])
+    found = Recommender(demo_indexed).recommend_for(TEXT, 6, among=among, relevant=[ROCCHIO])
     assert len(found) == 6  # what is right is of 1971, moves the others and is not shown
     assert all((each.year or 0) >= 1990 for each in found)
 
 
-def test_what_is_cited_already_moves_the_others_and_stays_out(demo: Path) -> None:
-    one = Recommender(demo)
+def test_what_is_cited_already_moves_the_others_and_stays_out(demo_indexed: Path) -> None:
+    one = Recommender(demo_indexed)
     cited = f"{TEXT} \\cite{{{ROCCHIO}}}"
     found = one.recommend_for(cited, 8, relevant=[ROCCHIO])
     assert ROCCHIO not in ids(found)
@@ -116,8 +105,8 @@ def test_what_is_cited_already_moves_the_others_and_stays_out(demo: Path) -> Non
 # --- Several passages, other editions -----------------------------------------------------------
 
 
-def test_of_several_passages_each_is_said_of_the_likest(demo: Path) -> None:
-    one = Recommender(demo)
+def test_of_several_passages_each_is_said_of_the_likest(demo_indexed: Path) -> None:
+    one = Recommender(demo_indexed)
     other = "Test collections are built from pools of judged documents."
     alone = one.recommend_for([TEXT, other], 5)
     found = one.recommend_for([TEXT, other], 5, relevant=[ROCCHIO])

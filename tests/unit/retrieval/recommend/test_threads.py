@@ -9,10 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.shared import Once
 
-import citebed
-from citebed.collection.demo import import_demo
 from citebed.collection.filters import Filter
 from citebed.retrieval.memory import LruCache
 from citebed.retrieval.recommend.recommender import Recommender
@@ -39,15 +36,6 @@ ASKED: tuple[dict[str, Any], ...] = (
 )
 
 
-@pytest.fixture(scope="module")
-def demo(once: Once) -> Path:
-    def make(folder: Path) -> None:
-        import_demo(folder)
-        citebed.build_index(folder)
-
-    return once("demo-indexed", make)
-
-
 @pytest.fixture
 def _hasty() -> Iterator[None]:
     """Threads that take turns a thousand times as often."""
@@ -59,12 +47,12 @@ def _hasty() -> Iterator[None]:
 
 @pytest.mark.usefixtures("_hasty")
 @pytest.mark.parametrize("model", ["bm25+learned", "bm25", "bm25+rm3"])
-def test_all_at_once_are_answered_as_one_by_one(demo: Path, model: str) -> None:
+def test_all_at_once_are_answered_as_one_by_one(demo_indexed: Path, model: str) -> None:
     asked = [(text, options) for text in TEXTS for options in ASKED]
-    alone = Recommender(demo, None, model, warm=True)
+    alone = Recommender(demo_indexed, None, model, warm=True)
     expected = [alone.recommend_for(text, **options).rows for text, options in asked]
 
-    one = Recommender(demo, None, model, warm=True)  # that has remembered nothing yet
+    one = Recommender(demo_indexed, None, model, warm=True)  # that has remembered nothing yet
     many = [(number, *each) for _ in range(ROUNDS) for number, each in enumerate(asked)]
 
     def answer(number: int, text: str, options: dict[str, Any]) -> bool:
@@ -75,11 +63,13 @@ def test_all_at_once_are_answered_as_one_by_one(demo: Path, model: str) -> None:
     assert [many[at][1:] for at, holds in enumerate(same) if not holds] == []
 
 
-def test_whoever_comes_first_prepares(demo: Path) -> None:
-    one = Recommender(demo)
+def test_whoever_comes_first_prepares(demo_indexed: Path) -> None:
+    one = Recommender(demo_indexed)
     with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(lambda _: one.prepare(), range(THREADS)))
-    assert one.recommend_for(TEXTS[0]) == Recommender(demo, warm=True).recommend_for(TEXTS[0])
+    assert one.recommend_for(TEXTS[0]) == Recommender(demo_indexed, warm=True).recommend_for(
+        TEXTS[0]
+    )
 
 
 def test_a_few_are_remembered() -> None:

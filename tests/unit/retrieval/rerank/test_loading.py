@@ -208,23 +208,6 @@ def test_a_folder_without_a_model(tmp_path: Path) -> None:
         load_encoder(tmp_path)
 
 
-def test_a_folder_without_settings_or_tokeniser(make_model: Callable[..., Any]) -> None:
-    folder = make_model().folder
-    (folder / "vocab.txt").unlink()
-    with pytest.raises(CitebedError, match=r"neither tokenizer\.json nor vocab\.txt"):
-        load_encoder(folder)
-    (folder / "config.json").unlink()
-    with pytest.raises(CitebedError, match=r"but no config\.json"):
-        load_encoder(folder)
-
-
-def test_broken_settings(make_model: Callable[..., Any]) -> None:
-    folder = make_model().folder
-    (folder / "config.json").write_text("{")
-    with pytest.raises(FormatError, match=r"config\.json: not JSON"):
-        load_encoder(folder)
-
-
 ODD_FILES = [b"\xff\xfe", b"[" * 100_000, b'{"a":' * 100_000, b"1" * 5000, b"null", b'[{"a": 1}]']
 SETTINGS = ["config.json", "sentence_bert_config.json", "tokenizer_config.json", "modules.json"]
 
@@ -272,14 +255,30 @@ def test_a_folder_may_have_any_name(make_model: Callable[..., Any], tmp_path: Pa
         load_encoder(folder, runtime="onnx")
 
 
+BROKEN = [
+    ({"vocab.txt": None}, CitebedError, r"neither tokenizer\.json nor vocab\.txt"),
+    ({"config.json": None}, CitebedError, r"but no config\.json"),
+    ({"config.json": b"{"}, FormatError, r"config\.json: not JSON"),
+    ({"vocab.txt": b"just\nwords\n"}, FormatError, r"vocabulary lacks \[CLS\], \[SEP\], \[UNK\]"),
+    ({"tokenizer.json": b"{}"}, FormatError, r"tokenizer\.json: not a tokeniser"),
+    ({"model.onnx": b"not a graph"}, CitebedError, r"ONNX Runtime cannot load .*model\.onnx"),
+]
+
+
 @neural
-def test_a_broken_tokeniser(make_model: Callable[..., Any]) -> None:
+@pytest.mark.parametrize(("files", "kind", "message"), BROKEN)
+def test_a_missing_or_broken_file_is_named(
+    make_model: Callable[..., Any],
+    files: dict[str, bytes | None],
+    kind: type[Exception],
+    message: str,
+) -> None:
     folder = make_model().folder
-    (folder / "vocab.txt").write_text("just\nwords\n")
-    with pytest.raises(FormatError, match=r"the vocabulary lacks \[CLS\], \[SEP\], \[UNK\]"):
-        load_encoder(folder)
-    (folder / "tokenizer.json").write_text("{}")
-    with pytest.raises(FormatError, match=r"tokenizer\.json: not a tokeniser"):
+    for name, data in files.items():
+        (folder / name).unlink(missing_ok=True)
+        if data is not None:
+            (folder / name).write_bytes(data)
+    with pytest.raises(kind, match=message):
         load_encoder(folder)
 
 
@@ -305,14 +304,6 @@ def test_weights_of_another_model(
     path.write_bytes(write_safetensors(wrong))
     with pytest.raises(CitebedError, match="ONNX Runtime cannot load"):
         load_encoder(tiny.folder)
-
-
-@neural
-def test_a_broken_onnx_file(make_model: Callable[..., Any]) -> None:
-    folder = make_model().folder
-    (folder / "model.onnx").write_bytes(b"not a graph")
-    with pytest.raises(CitebedError, match=r"ONNX Runtime cannot load .*model\.onnx"):
-        load_encoder(folder)
 
 
 # --- models that cannot be run --------------------------------------------------------------

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.sampling import examples
+from tests.sampling import examples, sized
 from tests.unit.retrieval.search.made import (
     EVERY_MODEL,
     ONE_FIELD,
@@ -110,8 +110,7 @@ def test_small_collections_fill_no_block(tmp_path: Path, documents: int) -> None
     [
         (kernels.RANGE, ["bm25"]),
         (kernels.RANGE + 1, ["ql"]),
-        (140_000, ["bm25"]),
-        (300_000, ["bm25", "kl"]),
+        (sized(140_000, 300_000), ["bm25", "kl"]),
     ],
 )
 def test_collections_larger_than_a_range(tmp_path: Path, documents: int, models: list[str]) -> None:
@@ -136,11 +135,11 @@ def test_the_block_that_suits(tmp_path: Path) -> None:
 # --- what may break bounds ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", EVERY_MODEL)
-def test_documents_that_are_all_the_same_come_by_number(tmp_path: Path, model: str) -> None:
+def test_equal_documents_come_by_descending_number(tmp_path: Path) -> None:
     docs = [{"title": ["a", "b", "b", "c"]}] * 40 + [{"title": []}] * 3
-    both = Both(index_of(tmp_path / "index", docs), model)
-    for k in KS:
+    index = index_of(tmp_path / "index", docs)
+    for model, k in itertools.product(EVERY_MODEL, KS):
+        both = Both(index, model)
         (hits,) = both.assert_same([both.query({0: 1.0, 1: 2.0})], k)
         assert hits.docs.tolist() == list(range(39, -1, -1))[:k]
 
@@ -324,18 +323,18 @@ def test_anything(
 # --- what is larger than memory -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", EVERY_MODEL)
-@pytest.mark.parametrize("fields", [ONE_FIELD, TWO_FIELDS])
-def test_a_term_looked_at_in_part_adds_what_it_adds_as_a_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, fields: Fields
+def test_reading_part_of_a_term_gives_the_same_contributions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index = random_index(tmp_path / "index", 400, [0.5, 0.2, 0.01, 1e-9], seed=1)
     terms, docs = np.arange(4), np.unique(np.random.default_rng(2).choice(400, 60))
-    whole = Searcher(index, model_of(model), fields).contributions(terms, docs)
-    monkeypatch.setattr(view, "_LONG", 0)
-    in_part = Searcher(index, model_of(model), fields).contributions(terms, docs)
-    np.testing.assert_array_equal(in_part, whole)
-    assert whole.any()
+    for model, fields in itertools.product(EVERY_MODEL, (ONE_FIELD, TWO_FIELDS)):
+        whole = Searcher(index, model_of(model), fields).contributions(terms, docs)
+        with monkeypatch.context() as patch:
+            patch.setattr(view, "_LONG", 0)
+            in_part = Searcher(index, model_of(model), fields).contributions(terms, docs)
+        np.testing.assert_array_equal(in_part, whole, err_msg=model)
+        assert whole.any()
 
 
 def test_an_index_that_memory_does_not_hold_is_searched_as_it_is(

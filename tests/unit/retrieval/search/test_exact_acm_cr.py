@@ -57,12 +57,12 @@ def assert_exact(both: Both, queries: list[TermWeights]) -> None:
             np.testing.assert_array_equal(fast.scores, slow.scores[:k])
 
 
-def test_all_queries_and_2000_random_ones(acm_cr_indexed: Path) -> None:
+def test_all_queries_and_many_random_ones(acm_cr_indexed: Path) -> None:
     both = Both(open_index(acm_cr_indexed), "bm25", DEFAULT_FIELDS)
     queries = [both.slow.query(text) for text in texts_of(acm_cr_indexed)]
     assert len(queries) == 820
-    assert_exact(both, queries)
-    assert_exact(both, list(random_queries(both, 2000)))
+    assert_exact(both, queries[:: sized(2, 1)])
+    assert_exact(both, list(random_queries(both, sized(500, 2000))))
 
 
 @pytest.mark.parametrize("model", MODELS)

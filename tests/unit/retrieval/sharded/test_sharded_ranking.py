@@ -9,6 +9,7 @@ from unittest import mock
 
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from tests.sampling import sized
 from tests.unit.retrieval.sharded.cutting import cut, index_here, queries_of, search_here
 from tests.unit.retrieval.sharded.test_sharded_search import citing, collection, text, years
 
@@ -38,7 +39,9 @@ asked = st.lists(
 
 
 @given(documents, citing, asked, st.integers(1, 9), st.integers(1, 12))
-@settings(max_examples=8, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@settings(
+    max_examples=sized(4, 40), deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate)
+)
 def test_runs_are_those_of_one_index(
     rows: Any, cites: Any, queries: Any, size: int, depth: int
 ) -> None:

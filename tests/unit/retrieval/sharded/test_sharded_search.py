@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.sampling import sized
 from tests.unit.retrieval.index.making import (
     arrays_of,
     assert_same_arrays,
@@ -91,7 +92,7 @@ def outcome(search: Any, *given: Any) -> Any:
 @given(
     documents, full_texts, citing, asked, st.integers(1, 6), st.sampled_from(FIELDS), some_models
 )
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=sized(6, 60), deadline=None)
 def test_runs_are_those_of_one_index(  # noqa: PLR0913, PLR0917
     rows: Any, texts: Any, cites: Any, queries: Any, size: int, fields: str, models: list[str]
 ) -> None:
