@@ -36,7 +36,6 @@ from citebed.retrieval.index.statistics import (
     index_statistics,
 )
 from citebed.wording import count, for_terminal, printable
-from citebed.wording import count as counted
 
 _NAME_WIDTH = 58
 _NOTE_WIDTH = 80
@@ -147,8 +146,8 @@ def _row(name: str, *cells: str | int, indent: int = 0) -> list[str]:
 
 def _count_rows(counts: Counts, whole: int, indent: int = 0) -> list[list[str]]:
     return [
-        _row(short_name(name, _NAME_WIDTH), count, _share(count, whole), indent=indent)
-        for name, count in counts
+        _row(short_name(name, _NAME_WIDTH), number, _share(number, whole), indent=indent)
+        for name, number in counts
     ]
 
 
@@ -168,13 +167,12 @@ def _table(
 
 
 def _header(statistics: CollectionStatistics) -> str:
-    parts = [(statistics.documents.count, "document")]
+    line = [count(statistics.documents.count, "document")]
     if statistics.references:
-        parts.append((statistics.references.papers, "citing paper"))
-    line = [counted(*part) for part in parts]
+        line.append(count(statistics.references.papers, "citing paper"))
     queries = sum(p.usable.count for p in statistics.passages)
     queries += sum(each.queries for each in statistics.query_sets)
-    line.append(counted(queries, "query"))
+    line.append(count(queries, "query"))
     return f"{statistics.name}  {', '.join(line)}"
 
 
@@ -206,12 +204,12 @@ def _documents(statistics: CollectionStatistics) -> Table:
     documents = statistics.documents
     rows = [_row("All", documents.count)]
     for word, group in (("with", "having"), ("of type", "types"), ("in language", "languages")):
-        counts = tuple((f"{word} {name}", count) for name, count in getattr(documents, group))
+        counts = tuple((f"{word} {name}", number) for name, number in getattr(documents, group))
         rows += _count_rows(counts, documents.count, indent=2)
     rows.append(_row("Words per abstract", _mean(documents.words)))
     if documents.years:
         rows.append(_row("Years", f"{documents.years[0][0]}–{documents.years[-1][0]}"))
-    rows += [_row(f"Links: {name}", count) for name, count in statistics.links]
+    rows += [_row(f"Links: {name}", number) for name, number in statistics.links]
     return _table("Documents", _SHARES, rows)
 
 
@@ -223,8 +221,8 @@ def _references(references: References) -> Table:
         _row("References", total, *_spread_cells(references.references)),
         _row("found in the collection", resolved, *spread, share, indent=2),
         *(
-            _row(name, count, "", "", "", _share(count, total), indent=2)
-            for name, count in references.unfound
+            _row(name, number, "", "", "", _share(number, total), indent=2)
+            for name, number in references.unfound
         ),
     ]
     mean = references.paper_coverage
@@ -251,8 +249,8 @@ def _query_set(judged: FileSet) -> Table:
         _row("Judged pairs", judged.judged),
         _row("relevant", judged.relevant, *_spread_cells(judged.per_query), share, indent=2),
         *(
-            _row(f"grade {grade}", count, "", "", "", _share(count, judged.judged), indent=2)
-            for grade, count in judged.grades
+            _row(f"grade {grade}", number, "", "", "", _share(number, judged.judged), indent=2)
+            for grade, number in judged.grades
         ),
     ]
     return _table(f"Query set {judged.name}", _SPREADS, rows)
@@ -261,13 +259,13 @@ def _query_set(judged: FileSet) -> Table:
 def _import(statistics: CollectionStatistics) -> Table:
     made = statistics.imported
     used = ("kept as documents", statistics.documents.count), ("merged into another", made.merged)
-    aside = tuple((f"left out: {reason}", count) for reason, count in made.set_aside)
+    aside = tuple((f"left out: {reason}", number) for reason, number in made.set_aside)
     rows = [
         _row("Files", made.files),
         *_count_rows(made.formats, made.files, indent=2),
         _row("Bibliographic records", made.records),
         *_count_rows((*used, *aside), made.records, indent=2),
-        *(_row(f"Problems: {kind}", count) for kind, count in made.problems),
+        *(_row(f"Problems: {kind}", number) for kind, number in made.problems),
     ]
     return _table("Import", _SHARES, rows)
 
@@ -370,24 +368,21 @@ class CollectionState:
 
 def collection_state(collection: Collection) -> CollectionState:
     """Return the state of a collection."""
+    index: IndexState = "none"
+    if (collection.folder / FOLDER / DESCRIPTION).exists():
+        try:
+            index = "current" if open_index(collection).is_current() else "old"
+        except DamagedIndex:
+            index = "damaged"
     return CollectionState(
         collection.name,
         collection.scan_documents().select("doc_id").collect().height,
         collection.papers.height,
         {name: collection.queries(name).height for name in collection.query_sets},
-        _index_state(collection),
+        index,
         collection.problems.height,
         collection.problems.filter(kind="skipped").height,
     )
-
-
-def _index_state(collection: Collection) -> IndexState:
-    if not (collection.folder / FOLDER / DESCRIPTION).exists():
-        return "none"
-    try:
-        return "current" if open_index(collection).is_current() else "old"
-    except DamagedIndex:
-        return "damaged"
 
 
 def index_lines(collection: Path, report: IndexReport) -> list[str]:

@@ -35,7 +35,6 @@ _STYLE: dict[Any, Any] = {
     "legend.fontsize": 8,
     "svg.fonttype": "path",
 }
-Panel = Callable[[SubFigure], None]
 
 
 def draw(statistics: CollectionStatistics, path: str | Path) -> None:
@@ -48,11 +47,25 @@ def draw(statistics: CollectionStatistics, path: str | Path) -> None:
 
 
 def _figure(statistics: CollectionStatistics) -> Figure:
-    panels = _panels(statistics)
+    documents, references = statistics.documents, statistics.references
+    passages = [part for part in statistics.passages if part.lengths]
+    panels: list[Callable[[SubFigure], None]] = []
+    if any(_is_plausible(year) for year, _, _ in documents.years):
+        panels.append(lambda figure: _draw_years(figure.subplots(), documents.years))
+    if documents.venues:
+        panels.append(lambda figure: _draw_venues(figure, documents.venues[:_VENUES]))
+    if passages:
+        panels.append(lambda figure: _draw_lengths(figure, passages))
+    if references and any(number for number, _ in references.per_paper):
+        panels.append(lambda figure: _draw_references(figure.subplots(), references))
     lines = max(1, (len(panels) + 1) // 2)
     layout = ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.1)
     figure = Figure(figsize=(10, 0.6 + 3.5 * lines), layout=layout)
-    figure.suptitle(_heading(statistics), fontsize=11, fontweight="bold", x=0.012, ha="left")
+    parts = [count(documents.count, "document")]
+    if references:
+        parts.append(count(references.papers, "citing paper"))
+    heading = f"{short_name(statistics.name, 60)}: {', '.join(parts)}"
+    figure.suptitle(heading, fontsize=11, fontweight="bold", x=0.012, ha="left")
     if not panels:
         figure.text(0.5, 0.45, "Nothing to draw yet.", ha="center")
         return figure
@@ -63,28 +76,6 @@ def _figure(statistics: CollectionStatistics) -> Figure:
             figure.add_subfigure(grid[number // 2, :] if alone else grid[number // 2, number % 2])
         )
     return figure
-
-
-def _heading(statistics: CollectionStatistics) -> str:
-    parts = [count(statistics.documents.count, "document")]
-    if statistics.references:
-        parts.append(count(statistics.references.papers, "citing paper"))
-    return f"{short_name(statistics.name, 60)}: {', '.join(parts)}"
-
-
-def _panels(statistics: CollectionStatistics) -> list[Panel]:
-    documents, references = statistics.documents, statistics.references
-    passages = [part for part in statistics.passages if part.lengths]
-    panels: list[Panel] = []
-    if any(_is_plausible(year) for year, _, _ in documents.years):
-        panels.append(lambda figure: _draw_years(figure.subplots(), documents.years))
-    if documents.venues:
-        panels.append(lambda figure: _draw_venues(figure, documents.venues[:_VENUES]))
-    if passages:
-        panels.append(lambda figure: _draw_lengths(figure, passages))
-    if references and any(number for number, _ in references.per_paper):
-        panels.append(lambda figure: _draw_references(figure.subplots(), references))
-    return panels
 
 
 def _count_axis(axes: Axes) -> None:
@@ -107,16 +98,6 @@ def _bars(axes: Axes, places: list[int], heights: tuple[int, ...], color: str, l
         axes.stairs(heights, edges, fill=True, color=color, label=label)
 
 
-def _bar_axis(axes: Axes, places: list[int]) -> None:
-    """Label each of a few bars and limit their width; label many bars at round numbers."""
-    room = max(0.0, (6 - len(places)) / 2)
-    axes.set_xlim(places[0] - 0.7 - room, places[-1] + 0.7 + room)
-    if len(places) <= 8:
-        axes.set_xticks(places)
-    else:
-        axes.xaxis.set_major_locator(_whole_numbers(8))
-
-
 def _draw_bars(
     axes: Axes, title: str, places: list[int], both: list[tuple[int, int]], labels: tuple[str, str]
 ) -> None:
@@ -125,7 +106,13 @@ def _draw_bars(
     _bars(axes, places, every, LIGHT, labels[0])
     _bars(axes, places, some, MARK, labels[1])
     axes.set_title(title)
-    _bar_axis(axes, places)
+    # Label each of a few bars and limit their width; label many bars at round numbers.
+    room = max(0.0, (6 - len(places)) / 2)
+    axes.set_xlim(places[0] - 0.7 - room, places[-1] + 0.7 + room)
+    if len(places) <= 8:
+        axes.set_xticks(places)
+    else:
+        axes.xaxis.set_major_locator(_whole_numbers(8))
     _count_axis(axes)
     handles, names = axes.get_legend_handles_labels()
     axes.legend(
@@ -181,7 +168,18 @@ def _draw_lengths(figure: SubFigure, passages: list[Passages]) -> None:
         end = max(part.lengths) + 1
         bins = min(25, end, 5 + math.isqrt(len(part.lengths)))
         axes.hist(part.lengths, bins=bins, range=(0, end), color=_MIDDLE, rwidth=0.92)
-        _mark_mean(axes, part.all.tokens or 0, end)
+        mean = part.all.tokens or 0
+        axes.axvline(mean, color=INK, linewidth=0.9, linestyle=(0, (4, 2)))
+        left = mean > 0.6 * end
+        axes.annotate(
+            f"mean {mean:.0f}",
+            (mean, 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(-4 if left else 4, -2),
+            textcoords="offset points",
+            ha="right" if left else "left",
+            va="top",
+        )
         axes.set_title(f"Length of {len(part.lengths):,} {part.name}")
         axes.set_xlabel("tokens")
         axes.set_ylabel(part.name)
@@ -189,20 +187,6 @@ def _draw_lengths(figure: SubFigure, passages: list[Passages]) -> None:
         axes.xaxis.set_major_locator(_whole_numbers(5))
         _count_axis(axes)
         axes.margins(y=0.12)
-
-
-def _mark_mean(axes: Axes, mean: float, end: int) -> None:
-    axes.axvline(mean, color=INK, linewidth=0.9, linestyle=(0, (4, 2)))
-    left = mean > 0.6 * end
-    axes.annotate(
-        f"mean {mean:.0f}",
-        (mean, 1),
-        xycoords=("data", "axes fraction"),
-        xytext=(-4 if left else 4, -2),
-        textcoords="offset points",
-        ha="right" if left else "left",
-        va="top",
-    )
 
 
 def _draw_references(axes: Axes, references: References) -> None:

@@ -152,7 +152,9 @@ def scatter(axes: Axes, x: Floats, y: Floats, limits: tuple[float, float]) -> No
     The area of a ring grows with the number of queries, up to a limit. From six queries on, the
     number is shown.
     """
-    low, high = _limits(x, y, limits)
+    low, high = limits
+    if not all(map(math.isfinite, limits)):  # the range of the scores instead
+        low, high = float(min(x.min(), y.min(), 0.0)), float(max(x.max(), y.max(), 1.0))
     room = 0.04 * (high - low)
     axes.plot([low, high], [low, high], color=RULE, linewidth=0.7, zorder=1)
     places = Counter(zip(x.round(9).tolist(), y.round(9).tolist(), strict=True)).most_common()
@@ -189,14 +191,6 @@ def _number(axes: Axes, place: tuple[float, float], number: int, size: float) ->
         str(number), place, xytext=(offset, offset), textcoords="offset points", fontsize=6,
         ha="center" if inside else "left", va="center" if inside else "bottom", zorder=3,
     )  # fmt: skip
-
-
-def _limits(x: Floats, y: Floats, limits: tuple[float, float]) -> tuple[float, float]:
-    """Return the measure's range or, if that is infinite, the range of the scores."""
-    if all(map(math.isfinite, limits)):
-        return limits
-    least, most = min(x.min(), y.min(), 0.0), max(x.max(), y.max(), 1.0)
-    return float(least), float(most)
 
 
 # --- systems --------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from citebed.evaluation.measures.base import Measure
@@ -95,7 +94,17 @@ def _differences_figure(
 ) -> Figure:
     figure = Figure(figsize=(_WIDTH, 2.6), layout="constrained")
     axes = figure.subplots()
-    _bars(axes, sorted_differences)
+    # Gains are dark and losses light; many bars become an outline.
+    for part, fill in (
+        (np.maximum(sorted_differences, 0), MARK),
+        (np.minimum(sorted_differences, 0), LIGHT),
+    ):
+        if len(ids) <= _SINGLE_BARS:
+            axes.bar(range(len(ids)), part, 0.8, color=fill, edgecolor=MARK, linewidth=0.5)
+        else:
+            edges = np.arange(len(ids) + 1) - 0.5
+            axes.stairs(part, edges, fill=True, color=fill, linewidth=0)
+    axes.set_xlim(-0.8, len(ids) - 0.2)
     axes.axhline(0, color=INK, linewidth=0.6)
     mean = float(sorted_differences.mean())
     axes.axhline(mean, color=INK, linewidth=0.8, linestyle="--")
@@ -106,29 +115,14 @@ def _differences_figure(
     )
     axes.set_ylabel(f"difference in {measure}")
     axes.set_title(lines_of(f"{run} less {base}", 70))
-    _name_bars(axes, ids)
-    axes.spines[["top", "right", "bottom"]].set_visible(False)
-    return figure
-
-
-def _bars(axes: Axes, heights: Floats) -> None:
-    """Draw gains dark and losses light; draw many bars as an outline."""
-    for part, fill in ((np.maximum(heights, 0), MARK), (np.minimum(heights, 0), LIGHT)):
-        if len(heights) <= _SINGLE_BARS:
-            axes.bar(range(len(heights)), part, 0.8, color=fill, edgecolor=MARK, linewidth=0.5)
-        else:
-            edges = np.arange(len(heights) + 1) - 0.5
-            axes.stairs(part, edges, fill=True, color=fill, linewidth=0)
-    axes.set_xlim(-0.8, len(heights) - 0.2)
-
-
-def _name_bars(axes: Axes, ids: Sequence[str]) -> None:
     axes.tick_params(axis="x", length=0)
     if len(ids) <= _NAMED_BARS:
-        size = 7 if len(ids) <= 25 else 6
-        axes.set_xticks(range(len(ids)), [label(x, 20) for x in ids], rotation=90, fontsize=size)
+        names, size = [label(x, 20) for x in ids], 7 if len(ids) <= 25 else 6
+        axes.set_xticks(range(len(ids)), names, rotation=90, fontsize=size)
     else:
         axes.set_xticks([])
+    axes.spines[["top", "right", "bottom"]].set_visible(False)
+    return figure
 
 
 def measure_means(

@@ -238,6 +238,11 @@ def query_data(
                     known_titles.append(_shorten(found.get(doc_id, "")))
                     size += _size(doc_id) + _size(known_titles[-1]) + 6
             name, scores_by_run = judged[query], values[:, :, query].tolist()
+            first_scores = []
+            for at in range(len(ranked)):
+                pairs = zip(columns[f"rank{at}"], columns[f"score{at}"], strict=True)
+                first = sorted(pair for pair in pairs if 0 < pair[0] <= DEPTH)
+                first_scores.append([float(f"{score:.6g}") for _, score in first])
             entry = {
                 "id": name,
                 "text": _shorten(texts.get(name, "")),
@@ -246,10 +251,7 @@ def query_data(
                 "d": [numbers_of[doc_id] for doc_id in columns["doc_id"]],
                 "g": columns["grade"],
                 "k": [columns[f"rank{at}"] for at in range(len(ranked))],
-                "s": [
-                    _first_scores(columns[f"rank{at}"], columns[f"score{at}"])
-                    for at in range(len(ranked))
-                ],
+                "s": first_scores,
             }
             size += _size(json.dumps(entry, ensure_ascii=False, separators=(",", ":")))
             queries.append(entry)
@@ -319,12 +321,6 @@ def _ranking(ranked: Ranked, query_ids: pl.Series, chosen: Ints) -> pl.DataFrame
 
 def _size(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
-
-
-def _first_scores(ranks: Sequence[int], scores: Sequence[float]) -> list[float]:
-    """Return the scores of the first documents, in rank order."""
-    first = sorted(pair for pair in zip(ranks, scores, strict=True) if 0 < pair[0] <= DEPTH)
-    return [float(f"{score:.6g}") for _, score in first]
 
 
 def _shorten(text: str) -> str:

@@ -37,7 +37,9 @@ def scores_table(evaluation: Evaluation, summaries: Sequence[Sequence[Summary]])
         Column("run", lambda of: of[0].run, left=True),
         Column("queries", lambda of: of[0].ledger.measured),
         *(
-            Column(str(measure), partial(_summary, at), title=about(measure))
+            Column(
+                str(measure), partial(lambda at, of: _summary(of[1][at]), at), title=about(measure)
+            )
             for at, measure in enumerate(evaluation.measures)
         ),
     ]
@@ -45,8 +47,7 @@ def scores_table(evaluation: Evaluation, summaries: Sequence[Sequence[Summary]])
     return build_table(columns, runs, "Means of the runs, with their intervals")
 
 
-def _summary(at: int, of: tuple[RunScores, Sequence[Summary]]) -> Cell:
-    summary = of[1][at]
+def _summary(summary: Summary) -> Cell:
     how = ".0f" if summary.measure.SUMMARY == "sum" else ".4f"
     return interval(summary.value, summary.low, summary.high, how)
 
@@ -95,7 +96,11 @@ def unjudged_table(ledgers: Sequence[Coverage]) -> Table:
 def ties_table(ledgers: Sequence[Coverage]) -> Table:
     """Make a table of each measure's means with ties in the worst and best order."""
     what = "Means if ties were put in the worst and in the best order"
-    return _by_measure(ledgers, _tie, what)
+    return _by_measure(
+        ledgers,
+        lambda of: Cell(f"{of.lowest:.4f} to {of.highest:.4f}", value=of.highest - of.lowest),
+        what,
+    )
 
 
 def _by_measure(
@@ -107,25 +112,17 @@ def _by_measure(
     columns = [
         Column("run", "run", left=True, short=short),
         *(
-            Column(each.measure, partial(_under_measure, cell, at))
+            Column(each.measure, partial(lambda at, of: cell(of.measures[at]), at))
             for at, each in enumerate(ledgers[0].measures)
         ),
     ]
     return build_table(columns, ledgers, caption)
 
 
-def _under_measure(cell: Callable[[MeasureCoverage], Cell], at: int, of: Coverage) -> Cell:
-    return cell(of.measures[at])
-
-
 def _unjudged(of: MeasureCoverage) -> Cell:
     share = of.unjudged / max(of.looked_at, 1)
     line = f"{of.unjudged} of {of.looked_at} ({share:.0%})"
     return Cell(f"{share:.0%}", f"{of.unjudged:,} of {of.looked_at:,}", share, line=line)
-
-
-def _tie(of: MeasureCoverage) -> Cell:
-    return Cell(f"{of.lowest:.4f} to {of.highest:.4f}", value=of.highest - of.lowest)
 
 
 # --- as trec_eval ---------------------------------------------------------------------------

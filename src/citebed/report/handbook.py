@@ -91,30 +91,24 @@ def build_handbook(target: Path, source: Path | None = None) -> int:
         (folder / "sections.js").write_text(f"const SECTIONS = {words};\n", "utf-8")
         for name in _ASSETS:
             (folder / name).write_text(asset(_HERE, name), "utf-8")
-        _copy_figures(source, folder)
+        for path in sorted((source / "docs").rglob("*")):
+            if path.suffix in _COPIED:
+                place = folder / path.relative_to(source / "docs")
+                place.parent.mkdir(exist_ok=True)
+                shutil.copyfile(path, place)
     return len(pages)
 
 
 def _pages(source: Path) -> Iterator[Page]:
+    """Yield the pages: ``docs/how-to/measure.md`` becomes ``how-to-measure.html``."""
     names = [source / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
-    for path in [*names, *sorted((source / "docs").rglob("*.md"))]:
-        if path.is_file():
-            name = path.relative_to(source).as_posix()
-            yield _page(name, path.read_text("utf-8"))
-    yield _page("api.md", _python_page())
-
-
-def _page(name: str, text: str) -> Page:
-    heading = re.search(r"^# (.+)$", text, re.MULTILINE)
-    title = heading[1].replace("`", "") if heading else name
-    return Page(name, _file_of(name), title, text)
-
-
-def _file_of(name: str) -> str:
-    """Return the file name of a page: ``docs/how-to/measure.md`` is ``how-to-measure.html``."""
-    if name == "README.md":
-        return "index.html"
-    return f"{name.removeprefix('docs/').removesuffix('.md').replace('/', '-').lower()}.html"
+    paths = filter(Path.is_file, [*names, *sorted((source / "docs").rglob("*.md"))])
+    texts = {path.relative_to(source).as_posix(): path.read_text("utf-8") for path in paths}
+    for name, text in {**texts, "api.md": _python_page()}.items():
+        heading = re.search(r"^# (.+)$", text, re.MULTILINE)
+        title = heading[1].replace("`", "") if heading else name
+        file = name.removeprefix("docs/").removesuffix(".md").replace("/", "-").lower()
+        yield Page(name, "index.html" if name == "README.md" else f"{file}.html", title, text)
 
 
 def _groups(pages: dict[str, Page]) -> list[tuple[str, list[Page]]]:
@@ -136,7 +130,8 @@ def _lead_on_site(tokens: list[Token], page: Page, pages: dict[str, Page]) -> No
     times: Counter[str] = Counter()
     for at, token in enumerate(tokens):
         if token.type == "heading_open":
-            name = _anchor(tokens[at + 1].content)
+            # The anchor, as in common Markdown renderers.
+            name = re.sub(r"[^\w\- ]", "", tokens[at + 1].content.lower()).replace(" ", "-")
             token.attrs["id"] = f"{name}-{times[name]}" if times[name] else name
             times[name] += 1
         for inside in token.children or ():
@@ -152,11 +147,6 @@ def _place(target: str, page: Page, pages: dict[str, Page]) -> str:
     full = posixpath.normpath(posixpath.join(posixpath.dirname(page.source), name))
     file = pages[full].file if full in pages else full.removeprefix("docs/")
     return f"{file}{mark}{anchor}"
-
-
-def _anchor(heading: str) -> str:
-    """Return the anchor of a heading, as in common Markdown renderers."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def _parts(tokens: list[Token]) -> list[tuple[str, str]]:
@@ -183,14 +173,6 @@ def _sections(tokens: list[Token]) -> Iterator[Section]:
 
 def _plain(token: Token) -> str:
     return " ".join(each.content for each in token.children or (token,) if each.content).strip()
-
-
-def _copy_figures(source: Path, folder: Path) -> None:
-    for path in sorted((source / "docs").rglob("*")):
-        if path.suffix in _COPIED:
-            place = folder / path.relative_to(source / "docs")
-            place.parent.mkdir(exist_ok=True)
-            shutil.copyfile(path, place)
 
 
 # --- the Python reference, from the docstrings of public names --------------------------------

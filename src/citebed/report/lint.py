@@ -44,8 +44,17 @@ class Findings(TableResult, Sequence[Finding]):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """Flat rows as ``--json`` prints them."""
-        return lint_rows(self.findings)
+        """Flat rows as ``--json`` prints them: per check or, if it found something, per example.
+
+        Fields: ``check``, ``severity``, ``count`` and, for an example, ``place``, ``id``, ``what``.
+        """
+        rows: list[dict[str, Any]] = []
+        for finding in self.findings:
+            check = finding.check
+            head = {"check": check.name, "severity": check.severity, "count": finding.count}
+            nothing = {"place": None, "id": None, "what": None}
+            rows += [{**head, **example} for example in finding.examples] or [{**head, **nothing}]
+        return rows
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -62,23 +71,6 @@ def linted(
 ) -> Findings:
     """Check a collection for problems, with the named checks or with all."""
     return Findings(tuple(lint(collection, only, examples=examples)))
-
-
-def lint_rows(findings: Iterable[Finding]) -> list[dict[str, Any]]:
-    """Return a row per check or, if it found something, per example.
-
-    Fields: ``check``, ``severity``, ``count`` and, for an example, ``place``, ``id``, ``what``.
-    """
-    rows: list[dict[str, Any]] = []
-    for finding in findings:
-        head = {
-            "check": finding.check.name,
-            "severity": finding.check.severity,
-            "count": finding.count,
-        }
-        nothing = {"place": None, "id": None, "what": None}
-        rows += [{**head, **example} for example in finding.examples] or [{**head, **nothing}]
-    return rows
 
 
 def lint_text(findings: Sequence[Finding]) -> str:

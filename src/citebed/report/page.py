@@ -22,7 +22,6 @@ from markupsafe import Markup
 
 from citebed._version import __version__
 from citebed.pages import asset, inlined, ready_script, templates
-from citebed.report.tables import Column
 from citebed.wording import for_page
 
 _ASSETS = "citebed.report.html"
@@ -56,14 +55,10 @@ def render(
 def environment() -> Environment:
     """Return the Jinja environment for the templates."""
     made = templates(_ASSETS, for_page)
-    made.filters["signs"] = _use_minus_signs
+    # Numbers have a minus sign instead of a hyphen; names do not change.
+    made.filters["signs"] = lambda text, of: text if of.left else text.replace("-", "−")
     made.policies.update({"json.dumps_function": _dump_json, "json.dumps_kwargs": {}})
     return made
-
-
-def _use_minus_signs(text: str, column: Column) -> str:
-    """Write numbers with a minus sign instead of a hyphen; leave names unchanged."""
-    return text if column.left else text.replace("-", "−")
 
 
 def _dump_json(data: Any) -> str:

@@ -156,15 +156,14 @@ class Table:
         """Fold the cells of a row into their columns, and return its lines."""
         cells = [fold(cell, width) for cell, width in zip(row, widths, strict=True)]
         height = max(map(len, cells), default=1)
-        lines = zip(*([*cell, *[""] * (height - len(cell))] for cell in cells), strict=True)
-        return [self._line(line, widths) for line in lines]
-
-    def _line(self, row: Sequence[str], widths: Sequence[int]) -> str:
-        cells = []
-        for column, cell, width in zip(self.columns, row, widths, strict=True):
-            gap = " " * (width - text_width(cell))
-            cells.append(cell + gap if column.left else gap + cell)
-        return (" " * _GAP).join(cells).rstrip()
+        lines = []
+        for line in zip(*([*cell, *[""] * (height - len(cell))] for cell in cells), strict=True):
+            padded = []
+            for column, cell, width in zip(self.columns, line, widths, strict=True):
+                gap = " " * (width - text_width(cell))
+                padded.append(cell + gap if column.left else gap + cell)
+            lines.append((" " * _GAP).join(padded).rstrip())
+        return lines
 
     def _records(self, lines: Sequence[Sequence[str]], width: int) -> str:
         """Write a block of lines ``head  cell`` per row, without empty cells."""

@@ -74,6 +74,10 @@ def timeline_page(
         )
         for measure in (of.runs[0].measures if number <= MOST_SLICES else ())
     }
+    named = [each.named for each in extras.compared]
+    test_notes = (
+        stream_comparison_notes(extras.compared, extras.design.alpha) if extras.compared else []
+    )
     notes = [f"{note[:1].upper()}{note[1:]}." for note in of.notes()]
     coverage = [scores.ledger for scores in of.runs]
     return render(
@@ -81,7 +85,8 @@ def timeline_page(
         back=extras.back, libraries=("numpy", "polars"), facts=_facts(of), pictures=pictures,
         measure=str(of.runs[0].measures[0]), over=extras.over, scores=systems_table([of]),
         weightings=[f"{name}: {summary}" for name, summary in summaries.items()],
-        **_tests(extras), **_trends(of), number_of_slices=number,
+        tests=comparison_table(named, extras.design) if named else None, test_notes=test_notes,
+        **_trends(of), number_of_slices=number,
         slices=[
             (name, replace(table, caption=f"{name}, means over queries in each slice"))
             for name, table in slices.items()
@@ -106,17 +111,6 @@ def _facts(of: Timeline) -> list[str]:
             for ledger in (scores.ledger for scores in of.runs)
         ),
     ]
-
-
-def _tests(extras: Extras) -> dict[str, Any]:
-    """Return the table of paired tests, if there are any, and notes on it."""
-    if not extras.compared:
-        return {"tests": None, "test_notes": []}
-    named = [of.named for of in extras.compared]
-    return {
-        "tests": comparison_table(named, extras.design),
-        "test_notes": stream_comparison_notes(extras.compared, extras.design.alpha),
-    }
 
 
 def _trends(of: Timeline) -> dict[str, Any]:

@@ -169,7 +169,14 @@ def areas(
     height m(d_i,q). For all queries, contributions and weights are means over queries. The total
     area is the score in either case, even if many slices are joined.
     """
-    weights, parts = _by_slice(scores, measure, weight, query)
+    # Each slice's weight and contribution, for one query or as means over all.
+    pairs = scores.pairs
+    share = weights_of(weight, pairs) / (len(pairs.queries) if query is None else 1)
+    if query is not None:
+        share = np.where(pairs.query == pairs.query_number(query), share, 0.0)
+    weights, parts = np.zeros((2, len(pairs.slices)))
+    np.add.at(weights, pairs.slice, share)
+    np.add.at(parts, pairs.slice, share * scores.of(measure))
     slices, bounds = scores.pairs.slices, scores.pairs.slices.filled
     if over == "time":
         places, widths = np.arange(len(weights)), np.diff(bounds) / (bounds[-1] - bounds[0])
@@ -182,17 +189,3 @@ def areas(
     if over == "time":
         edges = np.append(starts, bounds[-1]) / DAY
     return Areas(starts, edges, wide, high / wide, weighs == 0)
-
-
-def _by_slice(
-    scores: StreamScores, measure: Measure, weight: str, query: str | None
-) -> tuple[Floats, Floats]:
-    """Return each slice's weight and contribution, for one query or as means over all."""
-    pairs = scores.pairs
-    share = weights_of(weight, pairs) / (len(pairs.queries) if query is None else 1)
-    if query is not None:
-        share = np.where(pairs.query == pairs.query_number(query), share, 0.0)
-    weights, parts = np.zeros((2, len(pairs.slices)))
-    np.add.at(weights, pairs.slice, share)
-    np.add.at(parts, pairs.slice, share * scores.of(measure))
-    return weights, parts

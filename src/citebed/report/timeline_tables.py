@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING
@@ -63,7 +63,11 @@ def systems_table(timelines: Sequence[Timeline]) -> Table:
         Column("run", "run", left=True, kind="name"),
         Column("queries", lambda of: _queries(len(of.pairs.queries))),
     ]
-    means = [dict(_means(each)) for each in timelines]
+    means: list[dict[str, list[Cell]]] = [{} for _ in timelines]
+    for each, of_runs in zip(timelines, means, strict=True):
+        table = each.table.select("run", "value", "low", "high").fill_null(math.nan)
+        for run, *numbers in table.iter_rows():
+            of_runs.setdefault(run, []).append(interval(*numbers))
     pairs = product(first.runs[0].measures, first.weights)
     for at, (measure, weight) in enumerate(pairs):
         title = f"{about(measure)} Slices weighted: {weight}."
@@ -72,7 +76,15 @@ def systems_table(timelines: Sequence[Timeline]) -> Table:
             short = str(measure) if alone else head
             if len(timelines) > 1:
                 short += f", {each.pairs.slices.kind}"
-            columns.append(Column(head, partial(_mean, of_runs, at), "", title, short=short))
+            columns.append(
+                Column(
+                    head,
+                    partial(lambda by, at, of: by[of.run][at], of_runs, at),
+                    "",
+                    title,
+                    short=short,
+                )
+            )
     caption = "Means over queries of the weighted means over slices"
     if first.units:
         caption += f", with {first.level:.0%} intervals {UNITS_DRAWN[first.units]}"
@@ -80,19 +92,8 @@ def systems_table(timelines: Sequence[Timeline]) -> Table:
     return build_table(with_teams(columns, teams), first.runs, caption)
 
 
-def _mean(means: Mapping[str, Sequence[Cell]], at: int, of: StreamScores) -> Cell:
-    return means[of.run][at]
-
-
 def _queries(number: int) -> Cell:
     return Cell(f"{number:,}", value=number, line=str(number))
-
-
-def _means(of: Timeline) -> Iterator[tuple[str, list[Cell]]]:
-    """Yield each run's means by measure and weighting."""
-    for scores in of.runs:
-        rows = of.table.filter(run=scores.run).select("value", "low", "high").fill_null(math.nan)
-        yield scores.run, [interval(*row) for row in rows.iter_rows()]
 
 
 def with_teams(columns: Sequence[Column], teams: Mapping[str, str]) -> Sequence[Column]:
@@ -129,11 +130,19 @@ def kinds_table(timeline: Timeline) -> Table:
 
 def slices_table(pairs: TopicSlices, scores: Mapping[str, Floats], of: str = "") -> Table:
     """Make a table of slices with their queries, relevant documents, and scores by name."""
-    queries = np.bincount(pairs.slice, minlength=len(pairs.slices))
+    slices = pairs.slices
+
+    def start(at: int) -> Cell:
+        label = slices.labels[at]
+        return (
+            Cell(label, "partial", line=f"{label} (partial)") if slices.partial[at] else Cell(label)
+        )
+
+    queries = np.bincount(pairs.slice, minlength=len(slices))
     relevant = np.bincount(pairs.slice, pairs.relevant, len(pairs.slices)).astype(np.int64)
     columns = [
         Column(
-            "slice", lambda at: _slice(pairs, at), "", "its start, UTC", left=True,
+            "slice", start, "", "its start, UTC", left=True,
             short=f"{of}, slice", kind="number",
         ),
         Column("queries", lambda at: _queries(queries[at]), "", "with relevant documents in it"),
@@ -141,13 +150,6 @@ def slices_table(pairs: TopicSlices, scores: Mapping[str, Floats], of: str = "")
         *(Column(name, values.tolist().__getitem__, ".4f") for name, values in scores.items()),
     ]  # fmt: skip
     return build_table(columns, range(len(pairs.slices)))
-
-
-def _slice(pairs: TopicSlices, at: int) -> Cell:
-    label = pairs.slices.labels[at]
-    if not pairs.slices.partial[at]:
-        return Cell(label)
-    return Cell(label, "partial", line=f"{label} (partial)")
 
 
 def stream_comparison_notes(compared: Sequence[StreamComparison], alpha: float) -> list[str]:
@@ -246,11 +248,17 @@ def _ends(trend: Trend) -> str:
 def trends_table(of: Timeline) -> Table:
     """Make a table with one row per trend."""
     unit = of.trends_found[0][2].unit
+
+    def slope(each: tuple[str, str, Trend]) -> Cell:
+        trend = each[2]
+        mark = DAGGER if trend.significant(of.alpha) else " "
+        return interval(trend.slope, trend.low, trend.high, "+.4f", mark)
+
     columns = [
         Column("run", lambda each: each[0], left=True),
         Column("measure", lambda each: each[1], left=True, kind="name"),
         Column(
-            f"change per {unit}", lambda each: _slope(each[2], of.alpha),
+            f"change per {unit}", slope,
             title="Theil-Sen slope of the slice scores, with its interval",
         ),
         Column(
@@ -268,11 +276,6 @@ def trends_table(of: Timeline) -> Table:
     ]  # fmt: skip
     caption = f"Trends of the slice scores; {DAGGER} marks those with p below {of.alpha:g}"
     return build_table(columns, of.trends_found, caption)
-
-
-def _slope(trend: Trend, alpha: float) -> Cell:
-    mark = DAGGER if trend.significant(alpha) else " "
-    return interval(trend.slope, trend.low, trend.high, "+.4f", mark)
 
 
 def stability_sentences(runs: Sequence[StreamScores]) -> list[str]:
@@ -307,11 +310,10 @@ def stability_sentence(measure: str, stable: Stability) -> str:
 
 def _scores(**heads: str) -> list[Column]:
     """Make columns of scores, rounded to four decimals for display and sorting."""
-    return [Column(head, partial(_rounded, name), ".4f") for name, head in heads.items()]
-
-
-def _rounded(name: str, row: Mapping[str, float]) -> float:
-    return round(row[name], 4)
+    return [
+        Column(head, partial(lambda name, row: round(row[name], 4), name), ".4f")
+        for name, head in heads.items()
+    ]
 
 
 OFFICIAL = (
