@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from citebed.cli.options import Measures, QrelsFile, RunFiles, TableOptions, typed
-from citebed.cli.output import check_page, print_lines, print_rows
+from citebed.cli.output import check_page, print_lines, print_rows, print_tables, write_page
 from citebed.errors import CitebedError
 from citebed.evaluation.options import CONTRASTED, POOLED, ContrastOptions, PoolBiasOptions
 from citebed.options import option
@@ -26,6 +26,7 @@ ContrastPart = Literal[
 ]  # fmt: skip
 BiasPart = Literal["falls", "orders", "unjudged", "conclusions"]
 FULL = "Print all tables, not only the summary."
+REST = "--full prints the rest: {}; --part NAME one table"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,19 +93,16 @@ def contrast(
         drawn = draw_contrast(contrasted, plots, pair, runs=drawn_runs or None, full=full)
         notes.append(f"{count(len(drawn), 'figure file')} in {printable(plots)}")
     if output.report:
-        from citebed.files.output_files import write_file
         from citebed.report.contrast_page import contrast_page
 
-        page = printable(contrast_page(contrasted, typed(context))).encode()
-        write_file(output.report, page)
-        notes.append(f"{printable(output.report)}: {len(page) / 1e6:.1f} MB")
+        notes.append(write_page(output.report, contrast_page(contrasted, typed(context))))
     _print(contrasted, output.part, style, contrast_tables(contrasted, output.part, full=full))
     print_lines(contrast_lines(contrasted, output.part, full=full), style)
     judged = count(len(contrasted.sets.query_ids), "query")
     scored = count(len(contrasted.before.runs), "run")
     print_lines([*notes, f"{judged} judged in both sets; {scored}"], style)
     if output.part is None and not full and style == "table":
-        _print_rest("correlations, differences, queries that change most")
+        typer.echo(REST.format("correlations, differences, queries that change most"))
 
 
 def find_plotted(names: Sequence[str], runs: Sequence[Path]) -> list[str]:
@@ -128,15 +126,8 @@ def _print(parts: MultiTableResult, part: str | None, style: str, tables: Iterab
     """Print one part or all; rows of all parts have their part's name (except per-query rows)."""
     if style in ("json", "csv"):
         print_rows(parts.all_rows() if part is None else parts.rows(part), style)
-        return
-    titles = {"table": "{}\n", "markdown": "**{}**\n\n", "latex": "% {}\n"}
-    for at, table in enumerate(tables):
-        gap = "\n" if at else ""
-        typer.echo(gap + titles[style].format(table.caption) + table.written(style), nl=False)
-
-
-def _print_rest(what: str) -> None:
-    typer.echo(f"--full prints the rest: {what}; --part NAME one table")
+    else:
+        print_tables(tables, style)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,4 +161,4 @@ def pool_bias(
     _print(bias, part, style, bias_tables(bias, part, full=full))
     print_lines(bias_lines(bias, full=full), style)
     if part is None and not full and style == "table":
-        _print_rest("every difference that depends on unjudged documents")
+        typer.echo(REST.format("every difference that depends on unjudged documents"))

@@ -15,7 +15,7 @@ from citebed.cli.options import (
     TableOptions,
     command_group,
 )
-from citebed.cli.output import print_lines, print_rows
+from citebed.cli.output import print_lines, print_rows, print_tables
 from citebed.report.terminal import progress_bar
 
 if TYPE_CHECKING:
@@ -105,9 +105,7 @@ def _print(made: Published, style: str) -> None:
     if style in ("json", "csv"):
         print_rows([figure.row() for figure in made.figures], style)
     else:
-        titles = {"table": "{}\n", "markdown": "**{}**\n\n", "latex": "% {}\n"}
-        tables = (titles[style].format(x.caption) + x.written(style) for x in made.tables())
-        typer.echo("\n".join(tables), nl=False)
+        print_tables(made.tables(), style)
     print_lines((f"note: {note}" for note in made.notes), style)
 
 

@@ -279,7 +279,12 @@ def _print_timelines(
         rows: list[dict[str, Any]] = []
         for at, timeline in enumerate(timelines):
             slicing = {"slicing": timeline.pairs.slices.kind} if several else {}
-            part = [test.row() for test in tests[at]] if tests else _rows(timeline, command)
+            if tests:
+                part = [test.row() for test in tests[at]]
+            elif command.by_kind or command.has_trends:
+                part = (timeline.by_kind if command.by_kind else timeline.trends).to_dicts()
+            else:
+                part = timeline.rows(per_query=command.per_query, per_slice=command.per_slice)
             rows += [{**row, **slicing} for row in part]
         print_rows(rows, style)
     else:
@@ -295,14 +300,6 @@ def _print_timelines(
         if tests:
             print_lines(stream_comparison_notes(tests[at], alpha), style)
         print_lines(_sentences(timeline, command), style)
-
-
-def _rows(timeline: Timeline, command: TimelineCommand) -> list[dict[str, Any]]:
-    if command.by_kind:
-        return timeline.by_kind.to_dicts()
-    if command.has_trends:
-        return timeline.trends.to_dicts()
-    return timeline.rows(per_query=command.per_query, per_slice=command.per_slice)
 
 
 def _print_details(timeline: Timeline, command: TimelineCommand) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 from citebed.errors import CitebedError
 from citebed.evaluation.measures import MEASURES
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.statistics import CORRECTIONS, TESTS
 from citebed.report.measure_help import as_written, measure_paragraphs
 from citebed.retrieval.feedback import FEEDBACK
 from citebed.retrieval.models import MODELS
@@ -27,7 +26,6 @@ _FIRST = (
     "Success@10",
     "Judged@10",
 )
-_CORRECTED_PAIRS = ("tukey",)
 
 
 def list_measures() -> list[dict[str, str]]:
@@ -74,13 +72,3 @@ def _base(feedback: str) -> str:
 def _first(kind: type[Any]) -> str:
     summary = getattr(kind, "summary", "") or (kind.__doc__ or "")
     return str(summary).strip().split("\n")[0]
-
-
-def list_tests() -> tuple[str, ...]:
-    """Return the names of the paired tests."""
-    return tuple(TESTS)
-
-
-def list_corrections() -> tuple[str, ...]:
-    """Return the names of the corrections for multiple comparisons."""
-    return tuple(dict.fromkeys((*CORRECTIONS, *_CORRECTED_PAIRS)))

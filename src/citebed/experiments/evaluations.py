@@ -161,16 +161,6 @@ def _for_page(table: Table, run_comparison: Comparisons[Comparison]) -> Table:
     return replace(table, columns=[table.columns[at] for at in order], rows=rows)
 
 
-def _mark_missing(table: Table, evaluation: Evaluation) -> Table:
-    """Add a note to the scores of runs that lack judged queries."""
-    rows = [
-        [row[0], row[1]._replace(small=f"{run.ledger.missing:,} missing"), *row[2:]]
-        if run.ledger.missing else row
-        for row, run in zip(table.rows, evaluation.runs, strict=True)
-    ]  # fmt: skip
-    return replace(table, rows=rows)
-
-
 def build_notes(choice: EvaluationRequest, evaluation: Evaluation) -> list[str]:
     """Return the notes on an evaluation, in the wording of the page."""
     notes = [note.replace("--complete", _COMPLETE) for note in evaluation.notes()]
@@ -190,7 +180,12 @@ def build_score_tables(asked: EvaluationRequest) -> dict[str, Any]:
     evaluation = run_evaluation(choice)
     drawn = choice.resampling
     scores = scores_table(evaluation, evaluation.summaries(drawn))
-    tables, notes = [_mark_missing(scores, evaluation)], []
+    rows = [  # with a note on runs that lack judged queries
+        [row[0], row[1]._replace(small=f"{run.ledger.missing:,} missing"), *row[2:]]
+        if run.ledger.missing else row
+        for row, run in zip(scores.rows, evaluation.runs, strict=True)
+    ]  # fmt: skip
+    tables, notes = [replace(scores, rows=rows)], []
     comparisons: Comparisons[Comparison] | tuple[()] = ()
     several = any(m.SUMMARY != "sum" for m in evaluation.measures)
     if len(choice.runs) > 1 and several:

@@ -103,7 +103,9 @@ def acm_cr(
     ``encoder`` is the folder of SciBERT's weights; without it, its rows stay empty.
     """
     opened = open_collection(collection)
-    _check_queries(opened, ACM_CR_QUERIES)
+    for name in ACM_CR_QUERIES:
+        if name not in opened.query_sets:
+            raise UnknownName("query set", name, opened.query_sets)
     index = open_index(opened, verified=True)
     models = {
         name: model.format(encoder=encoder)
@@ -154,12 +156,6 @@ def _under_authors_ids(collection: Collection, kind: str) -> tuple[pl.DataFrame,
         queries.unique("query_id", keep="last", maintain_order=True),
         qrels.unique(("query_id", "doc_id"), keep="first", maintain_order=True),
     )
-
-
-def _check_queries(collection: Collection, wanted: Sequence[str]) -> None:
-    for name in wanted:
-        if name not in collection.query_sets:
-            raise UnknownName("query set", name, collection.query_sets)
 
 
 # --- Cited and non-cited papers (2007) --------------------------------------------------------

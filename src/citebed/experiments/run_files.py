@@ -128,7 +128,11 @@ def add_files(folder: Path, dropped: Sequence[Upload]) -> tuple[list[str], list[
             with path.open("xb") as made:
                 shutil.copyfileobj(file, made)
             try:
-                taken.append(_move_into_place(path, _choose_place(folder, path)))
+                place = _choose_place(folder, path)
+                place.parent.mkdir(exist_ok=True)
+                free = find_free_path(place)
+                os.rename(path, free)
+                taken.append(f"{free.parent.name}/{free.name}")
             except CitebedError as error:
                 refused.append({"file": printable(path.name), "why": str(error)})
     if not taken:
@@ -176,13 +180,6 @@ def _first_documents(path: Path) -> set[str]:
             return {each[2].decode("utf-8", "replace") for each in parts if len(each) == _FIELDS}
     except (OSError, EOFError, zlib.error, pl.exceptions.PolarsError):
         return set()
-
-
-def _move_into_place(path: Path, place: Path) -> str:
-    place.parent.mkdir(exist_ok=True)
-    free = find_free_path(place)
-    os.rename(path, free)
-    return f"{free.parent.name}/{free.name}"
 
 
 def _choose_place(folder: Path, path: Path) -> Path:
