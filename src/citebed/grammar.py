@@ -16,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from textwrap import indent
 from typing import Any, ClassVar, Literal, NoReturn, Self
@@ -263,12 +263,10 @@ class Parameter:
         good = self._converted(value)
         if good is None:
             found = value_text(value) if isinstance(value, Value) else repr(value)
-            hint = f' Write {self.name}="{found}".' if self._unquoted(value) else ""
+            unquoted = self.kind == "path" and isinstance(value, int | float)
+            hint = f' Write {self.name}="{found}".' if unquoted else ""
             raise SpecError(f"{owner}: {self.name}={found} is not {self.range}.{hint}")
         return good
-
-    def _unquoted(self, value: Any) -> bool:
-        return self.kind == "path" and isinstance(value, int | float)
 
     def _converted(self, value: Any) -> Value | None:
         if self.kind == "choice":
@@ -358,13 +356,15 @@ class Specified:
     @property
     def call(self) -> Call:
         """The call that describes this value."""
-        return Call(self.name, tuple(self._printed()))
-
-    def _printed(self) -> Iterator[tuple[str, Value]]:
-        for parameter in self.parameters():
-            value = getattr(self, parameter.attribute)
-            if value is not None and not (parameter.quiet and value == parameter.default):
-                yield parameter.name, value
+        values = ((each, getattr(self, each.attribute)) for each in self.parameters())
+        return Call(
+            self.name,
+            tuple(
+                (each.name, value)
+                for each, value in values
+                if value is not None and not (each.quiet and value == each.default)
+            ),
+        )
 
     def __str__(self) -> str:
         return str(self.call)

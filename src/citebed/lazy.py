@@ -18,7 +18,18 @@ def names_on_first_use(package: str) -> tuple[Callable[[str], Any], Callable[[],
 
     @cache
     def homes() -> dict[str, tuple[str, str]]:
-        return _imports_for_checkers(package)
+        import ast
+
+        spec = sys.modules[package].__spec__
+        source = spec.loader.get_source(package)  # type: ignore[union-attr]
+        blocks = (node for node in ast.parse(source).body if isinstance(node, ast.If))
+        lines = (line for block in blocks for line in block.body)
+        return {
+            alias.asname or alias.name: (str(line.module), alias.name)
+            for line in lines
+            if isinstance(line, ast.ImportFrom)
+            for alias in line.names
+        }
 
     def get(name: str) -> Any:
         if name.startswith("__") or name not in homes():
@@ -35,17 +46,3 @@ def names_on_first_use(package: str) -> tuple[Callable[[str], Any], Callable[[],
         return sorted({*here, *homes()})
 
     return get, names
-
-
-def _imports_for_checkers(package: str) -> dict[str, tuple[str, str]]:
-    import ast
-
-    spec = sys.modules[package].__spec__
-    source = spec.loader.get_source(package)  # type: ignore[union-attr]
-    blocks = (node for node in ast.parse(source).body if isinstance(node, ast.If))
-    imports = (line for block in blocks for line in block.body if isinstance(line, ast.ImportFrom))
-    return {
-        alias.asname or alias.name: (str(line.module), alias.name)
-        for line in imports
-        for alias in line.names
-    }

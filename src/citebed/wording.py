@@ -26,12 +26,10 @@ marks within a text are fine."""
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun: ``1 file``, ``2,000 files``, ``2 queries``."""
-    return f"{number:,} {noun if number == 1 else plural or _plural(noun)}"
-
-
-def _plural(noun: str) -> str:
-    ends_in_y = noun.endswith("y") and noun[-2:-1] not in "aeiou"
-    return f"{noun[:-1]}ies" if ends_in_y else f"{noun}s"
+    if plural is None:
+        ends_in_y = noun.endswith("y") and noun[-2:-1] not in "aeiou"
+        plural = f"{noun[:-1]}ies" if ends_in_y else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def list_first(names: Sequence[str], most: int = 5) -> str:
