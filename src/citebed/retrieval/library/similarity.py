@@ -89,13 +89,8 @@ class SimilarityIndex:
     def _query_words(self, given: Docs) -> list[str]:
         """Return the most specific words of documents, as often as they occur."""
         index, numbers = self._searcher.index, given.tolist()
-        if all(number in self._records for number in numbers):
-            rows = [self._records[number] for number in numbers]
-        else:
-            rows = self._catalogue.rows(numbers)
-            first = [row["row"] for row in rows[:_WHOLE_TEXTS]]
-            read = self._collection.documents_at(first, ("abstract", "keywords")).to_dicts()
-            rows = [*({**row, **e} for row, e in zip(rows, read, strict=False)), *rows[len(read) :]]
+        whole = self.records(numbers[:_WHOLE_TEXTS])
+        rows = [*whole, *self._catalogue.rows(numbers[_WHOLE_TEXTS:])]
         counts: Counter[str] = Counter()
         spelled: dict[str, str] = {}
         for row in rows:

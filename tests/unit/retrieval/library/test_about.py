@@ -73,6 +73,26 @@ def test_nearest_is_what_shares_words_and_direction(library: Library) -> None:
         assert cosine / 2 - 1e-6 <= score <= cosine / 2 + 0.5 + 1e-6
 
 
+def test_similarity_does_not_depend_on_cached_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Records beyond the first count by their titles, also after somebody looked at them."""
+    monkeypatch.setattr("citebed.retrieval.library.similarity._WHOLE_TEXTS", 1)
+    documents = (
+        {"doc_id": "a", "title": "Oak forests", "abstract": "Beech."},
+        {"doc_id": "b", "title": "Elm forests", "abstract": "Maple."},
+        *({"doc_id": word, "title": f"{word} forests"} for word in ("maple", "beech", "birch")),
+    )
+    library = write_library(tmp_path / "c", documents)
+    given = [library.number_of(name) for name in ("a", "b")]
+    before = library.similarity.find(given, 10)
+    library.similarity.records(given)
+    after = library.similarity.find(given, 10)
+    assert (before.docs.tolist(), before.scores.tolist()) == (
+        after.docs.tolist(), after.scores.tolist(),
+    )  # fmt: skip
+
+
 def test_sentences_of_papers_elsewhere_count_too(tmp_path: Path) -> None:
     write_collection(tmp_path / "c", DOCUMENTS)
     file = tmp_path / "contexts.jsonl"
