@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 import tempfile
 from collections.abc import Collection as Names
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 from urllib.error import HTTPError, URLError
@@ -78,7 +78,19 @@ def annotate_papers(
     """
     paths, parts = [Path(each) for each in _listed(papers)], tuple(sections)
     wanted = () if "all" in parts else parts
-    known = _bibliography([Path(each) for each in _listed(against)])
+    sources = [Path(each) for each in _listed(against)]
+    known = None
+    if sources:
+        folders = [each for each in sources if (each / store.MANIFEST).is_file()]
+        files = [each for each in sources if each not in folders]
+        tables = [Collection(each).documents for each in folders]
+        if files:
+            with tempfile.TemporaryDirectory() as folder:
+                import_sources(folder, files)
+                tables.append(Collection(Path(folder)).documents)
+        names = ["doc_id", "doi", "arxiv", "title", "authors", "year", "venue"]
+        documents = pl.concat([table.select(names) for table in tables])
+        known = Bibliography(documents.unique("doc_id", keep="first", maintain_order=True))
     progress.step("annotating", len(paths))
     if grobid is not None:
         for path in paths:
@@ -96,22 +108,6 @@ def annotate_papers(
 
 def _listed(paths: Paths) -> list[str | Path]:
     return [paths] if isinstance(paths, str | Path) else list(paths)
-
-
-def _bibliography(sources: Sequence[Path]) -> Bibliography | None:
-    """Return the documents of collections and of files in any format."""
-    if not sources:
-        return None
-    folders = [each for each in sources if (each / store.MANIFEST).is_file()]
-    files = [each for each in sources if each not in folders]
-    tables = [Collection(each).documents for each in folders]
-    if files:
-        with tempfile.TemporaryDirectory() as folder:
-            import_sources(folder, files)
-            tables.append(Collection(Path(folder)).documents)
-    names = ["doc_id", "doi", "arxiv", "title", "authors", "year", "venue"]
-    documents = pl.concat([table.select(names) for table in tables])
-    return Bibliography(documents.unique("doc_id", keep="first", maintain_order=True))
 
 
 # --- GROBID -----------------------------------------------------------------------------------

@@ -289,6 +289,9 @@ class Collection:
         contexts = self.contexts.rows_by_key("paper_id", named=True)
         for paper in self.papers.iter_rows(named=True):
             name = paper["paper_id"]
+            grouped: _Groups = {}
+            for each in contexts.get(name, ()):
+                grouped.setdefault(each["context_id"], []).append(each)
             yield CitingPaper(
                 **{
                     field: paper[field]
@@ -306,7 +309,16 @@ class Collection:
                     )
                     for row in references.get(name, ())
                 ),
-                contexts=_contexts(contexts.get(name, [])),
+                contexts=tuple(
+                    Context(
+                        context_id,
+                        group[0]["section"],
+                        tuple(
+                            Sentence(r["text"], tuple(r["cites"]), r["anonymised"]) for r in group
+                        ),
+                    )
+                    for context_id, group in grouped.items()
+                ),
             )
 
     def iter_queries(self, name: str) -> Iterator[Query]:
@@ -328,20 +340,6 @@ def _document(row: dict[str, Any], sections: _Groups, links: _Groups) -> Documen
     return tables.row_to_document(row)._replace(
         sections=tuple(Section(s["heading"], s["text"]) for s in sections.get(name, ())),
         links=tuple(Link(k["target"], k["kind"], k["weight"]) for k in links.get(name, ())),
-    )
-
-
-def _contexts(rows: list[dict[str, Any]]) -> tuple[Context, ...]:
-    grouped: _Groups = {}
-    for row in rows:
-        grouped.setdefault(row["context_id"], []).append(row)
-    return tuple(
-        Context(
-            name,
-            group[0]["section"],
-            tuple(Sentence(r["text"], tuple(r["cites"]), r["anonymised"]) for r in group),
-        )
-        for name, group in grouped.items()
     )
 
 

@@ -23,9 +23,8 @@ import polars as pl
 from citebed._version import __version__
 from citebed.collection import tables
 from citebed.collection.building import assembling, citing
-from citebed.collection.building.citing import with_ids
+from citebed.collection.building.citing import file_sets, judgement_problems, with_ids
 from citebed.collection.building.combining import EARLIER_COLUMNS
-from citebed.collection.building.file_sets import file_sets, judgement_problems
 from citebed.collection.building.import_report import (
     ImportReport,
     Outcome,
@@ -239,7 +238,10 @@ class Import:
         all_tables = self._add_earlier_rows(new_tables, dropped)
         report = self._assemble(all_tables, dropped, roots, files)
         if self.options.strict:
-            self._check_strictly(new_tables)
+            new = _problem_frame(self.reader.problems)
+            problems = pl.concat([new_tables.get("problems", new.clear()), new])
+            for source, line, _, what in problems.filter(kind="skipped").head(1).iter_rows():
+                raise FormatError(source, line, f"{what} (--strict: nothing was imported)")
         if check:
             check_yield(report, self.frames, {file.name for file in files})
         self.progress.step("writing", 0)
@@ -328,12 +330,6 @@ class Import:
         what = f"'{printable(name)}' shares its id with another paper, so it cannot be left out"
         raise CitebedError(f"{what} alone. Change the id in its source, or forget the source.")
 
-    def _check_strictly(self, fresh: Frames) -> None:
-        new = _problem_frame(self.reader.problems)
-        problems = pl.concat([fresh.get("problems", new.clear()), new])
-        for source, line, _, what in problems.filter(kind="skipped").head(1).iter_rows():
-            raise FormatError(source, line, f"{what} (--strict: nothing was imported)")
-
     # --- putting together ---
 
     def _add_earlier_rows(self, new_tables: Frames, dropped: set[str]) -> Frames:
@@ -364,20 +360,6 @@ class Import:
             ordered = table["source"].is_sorted()
             all_tables[name] = table if ordered else table.sort("source", maintain_order=True)
         return all_tables
-
-    def _decide_records(self, dropped: set[str]) -> assembling.Decided:
-        """Decide what becomes of all records; documents of several records are split into them
-        again."""
-        parts = Parts(self.parts, self.reader.records)
-        fresh = len(parts)
-        original_id = pl.col("aliases").list.first() if self.is_old else ORIGINAL_ID
-        slices = partial(table_files.read_slices, self.folder)
-        for piece in slices("documents", {**DOCUMENT_COLUMNS, "aliases": pl.List(pl.String())}):
-            own_documents = restore_single_records(piece.filter(not_from(dropped)), original_id)
-            parts.add(own_documents.select(list(tables.RECORD)), int(piece.estimated_size()))
-        for piece in slices(SET_ASIDE_TABLE, tables.RECORD):
-            parts.add(piece.filter(not_from(dropped)), int(piece.estimated_size()))
-        return assembling.decide(parts, self.rules, fresh, slices("documents", EARLIER_COLUMNS))
 
     def _assemble(
         self, all_tables: Frames, dropped: set[str], roots: list[str], files: list[SourceFile]
@@ -457,6 +439,10 @@ class Import:
         )
         formats = pl.Series([row["format"] for row in read_files], dtype=pl.String)
         others = sum(all_tables[name].height for name in ("topics", "judgements"))
+        read = [str(row["source"]) for row in self.reader.sources]
+        is_read = _TOP_SOURCE.is_in(read)
+        earlier = self.read(f"{IMPORT}/problems")
+        more = problems.filter(~is_read).join(earlier, on=earlier.columns, how="anti")
         return ImportReport(
             folder=self.folder,
             files=len(files),
@@ -472,7 +458,9 @@ class Import:
             problems=problems,
             outcomes=describe_files(outcome.files, read_files, self.reader.copies),
             formats=count_values(formats.str.split(", ").explode()),
-            new_problems=self._new_problems(problems),
+            new_problems=pl.concat([problems.filter(is_read), more]).sort(
+                "source", maintain_order=True
+            ),
             doubtful=outcome.doubtful,
             latex_left=self.latex_left.texts,
             together=describe_all_files(outcome.files, read_files),
@@ -485,7 +473,16 @@ class Import:
         memory."""
         if (change := self._find_change(dropped)) is not None:
             return self._write_change(change)
-        decided = self._decide_records(dropped)
+        parts = Parts(self.parts, self.reader.records)
+        fresh = len(parts)
+        original_id = pl.col("aliases").list.first() if self.is_old else ORIGINAL_ID
+        slices = partial(table_files.read_slices, self.folder)
+        for piece in slices("documents", {**DOCUMENT_COLUMNS, "aliases": pl.List(pl.String())}):
+            own_documents = restore_single_records(piece.filter(not_from(dropped)), original_id)
+            parts.add(own_documents.select(list(tables.RECORD)), int(piece.estimated_size()))
+        for piece in slices(SET_ASIDE_TABLE, tables.RECORD):
+            parts.add(piece.filter(not_from(dropped)), int(piece.estimated_size()))
+        decided = assembling.decide(parts, self.rules, fresh, slices("documents", EARLIER_COLUMNS))
         pieces = assembling.documents(decided, self.parts / "documents", self._run_in_workers)
         self.shards.write_documents(self.latex_left.counted(pieces))
         aside = self.ready / f"{SET_ASIDE_TABLE}.parquet"
@@ -578,14 +575,6 @@ class Import:
         with reusable_path(self._path_after(SET_ASIDE_TABLE)) as path:
             aside = pl.scan_parquet(path, glob=False, n_rows=rows)
             return documents_table, select_excluded(aside).collect()
-
-    def _new_problems(self, problems: pl.DataFrame) -> pl.DataFrame:
-        """Return the problems of files read now, and others that no earlier import reported."""
-        read = [str(row["source"]) for row in self.reader.sources]
-        is_read = _TOP_SOURCE.is_in(read)
-        earlier = self.read(f"{IMPORT}/problems")
-        others = problems.filter(~is_read).join(earlier, on=earlier.columns, how="anti")
-        return pl.concat([problems.filter(is_read), others]).sort("source", maintain_order=True)
 
     def _manifest_sources(
         self, sources: pl.DataFrame, named: list[str]

@@ -208,20 +208,9 @@ def _valid(key: pl.Expr) -> pl.Expr:
 def generate_keys(documents: pl.DataFrame) -> pl.Series:
     """Return keys of first author, year and first content word: ``lavrenko2001relevance``."""
     author = pl.col("authors").list.first().str.split(",").list.first()
-    parts = (author, pl.col("year").cast(pl.String), pl.lit(_content_words(documents["title"])))
-    keys = documents.select(made=pl.concat_str(parts, ignore_nulls=True).str.to_lowercase())
-    odd = keys.select(pl.col("made").str.contains(_NOT_TYPED).arg_true()).to_series()
-    plain = pl.col("made").str.replace_many(list(_LETTERS), list(_LETTERS.values()))
-    plain = plain.str.normalize("NFKD").str.replace_all(_NOT_TYPED, "")
-    made = keys["made"].scatter(odd, keys[odd].select(plain).to_series())
-    return made.replace("", _UNNAMED)
-
-
-def _content_words(titles: pl.Series) -> pl.Series:
-    """Return the first content word of each title, or null.
-
-    Most titles begin with it. Splitting all titles into words would take three times as long.
-    """
+    # Most titles begin with the content word; splitting all into words would take three times as
+    # long.
+    titles = documents["title"]
     small = pl.Series(sorted(FUNCTION_WORDS)).implode()
     rest = pl.DataFrame({"row": pl.int_range(len(titles), eager=True), "text": titles})
     items = [rest.select("row", word=pl.lit(None, dtype=pl.String)).clear()]
@@ -232,11 +221,15 @@ def _content_words(titles: pl.Series) -> pl.Series:
         items.append(rest.filter(~is_small).select("row", "word"))
         rest = rest.filter(is_small).with_columns(pl.col("text").str.replace(_UP_TO_WORD, ""))
     first = pl.concat(items)
-    return (
-        pl.Series([None], dtype=pl.String)
-        .new_from_index(0, len(titles))
-        .scatter(first["row"], first["word"])
-    )
+    words = pl.Series([None], dtype=pl.String).new_from_index(0, len(titles))
+    words = words.scatter(first["row"], first["word"])
+    parts = (author, pl.col("year").cast(pl.String), pl.lit(words))
+    keys = documents.select(made=pl.concat_str(parts, ignore_nulls=True).str.to_lowercase())
+    odd = keys.select(pl.col("made").str.contains(_NOT_TYPED).arg_true()).to_series()
+    plain = pl.col("made").str.replace_many(list(_LETTERS), list(_LETTERS.values()))
+    plain = plain.str.normalize("NFKD").str.replace_all(_NOT_TYPED, "")
+    made = keys["made"].scatter(odd, keys[odd].select(plain).to_series())
+    return made.replace("", _UNNAMED)
 
 
 def strip_number(name: pl.Expr) -> pl.Expr:

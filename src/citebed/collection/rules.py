@@ -218,7 +218,11 @@ def exclusion_reasons(records: pl.DataFrame, rules: Rules) -> pl.Series:
     if rules.reviews == "drop":
         tests.append((pl.col("title").str.contains(_REVIEW), pl.lit("letter or review")))
     if rules.languages:
-        tests.append(_foreign(records, rules.languages))
+        columns = records.select("language", "title", "abstract").iter_rows()
+        languages = pl.Series("found", [language_of(*row) for row in columns], dtype=pl.String)
+        codes = {language_code(name) for name in rules.languages}
+        foreign = languages.is_not_null() & ~languages.is_in(list(codes))
+        tests.append((pl.lit(foreign), pl.lit("language ") + pl.lit(languages)))
     nothing = pl.lit(None, dtype=pl.String)
     reason = reduce(
         lambda rest, test: pl.when(test[0]).then(test[1]).otherwise(rest), reversed(tests), nothing
@@ -231,11 +235,3 @@ def _excluded(items: tuple[str, ...]) -> pl.Expr:
     dois = [doi for doi in map(normalise_doi, items) if doi]
     named = pl.col("doc_id").str.to_lowercase().is_in(ids) | pl.col("doi").is_in(dois)
     return named.fill_null(value=False)
-
-
-def _foreign(records: pl.DataFrame, wanted: tuple[str, ...]) -> tuple[pl.Expr, pl.Expr]:
-    columns = records.select("language", "title", "abstract").iter_rows()
-    languages = pl.Series("found", [language_of(*row) for row in columns], dtype=pl.String)
-    codes = {language_code(name) for name in wanted}
-    foreign = languages.is_not_null() & ~languages.is_in(list(codes))
-    return pl.lit(foreign), pl.lit("language ") + pl.lit(languages)

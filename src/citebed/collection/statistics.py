@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -253,6 +253,9 @@ def collect_statistics(
     counts of its documents, if the caller has them."""
     counts = count_documents(collection) if tally is None else tally
     from_files = [name for name in collection.query_sets if name not in ("paragraphs", "sentences")]
+    files = read_columns(collection, "import/sources", "bytes", "format")
+    aside = read_columns(collection, "import/set_aside", "reason", "kept_as")
+    by_rule = aside.filter(pl.col("kept_as").is_null())
     return CollectionStatistics(
         name=collection.name,
         documents=_documents(counts, top_venues),
@@ -260,7 +263,15 @@ def collect_statistics(
         references=_references(collection),
         query_sets=tuple(_file_set(collection, name) for name in from_files),
         links=count_values(read_columns(collection, "links", "kind")["kind"]),
-        imported=_imported(collection, counts),
+        imported=Imported(
+            files=files.height,
+            size=int(files["bytes"].sum()),
+            formats=count_values(files.filter(pl.col("format") != "")["format"]),
+            records=counts.records + by_rule.height,
+            merged=counts.records - counts.documents,
+            set_aside=count_values(by_rule["reason"]),
+            problems=count_values(read_columns(collection, "import/problems", "kind")["kind"]),
+        ),
     )
 
 
@@ -382,21 +393,6 @@ def _file_set(collection: Collection, name: str) -> FileSet:
     )
 
 
-def _imported(collection: Collection, counts: DocumentCounts) -> Imported:
-    files = read_columns(collection, "import/sources", "bytes", "format")
-    aside = read_columns(collection, "import/set_aside", "reason", "kept_as")
-    by_rule = aside.filter(pl.col("kept_as").is_null())
-    return Imported(
-        files=files.height,
-        size=int(files["bytes"].sum()),
-        formats=count_values(files.filter(pl.col("format") != "")["format"]),
-        records=counts.records + by_rule.height,
-        merged=counts.records - counts.documents,
-        set_aside=count_values(by_rule["reason"]),
-        problems=count_values(read_columns(collection, "import/problems", "kind")["kind"]),
-    )
-
-
 # --- Rows for programs ------------------------------------------------------------------------
 
 
@@ -411,69 +407,57 @@ def statistics_rows(made: CollectionStatistics) -> list[Row]:
     ``venues``, ``paragraphs``, ``sentences``, ``references``, ``unfound``, ``query set NAME``,
     ``grades NAME``, ``links``, ``import``, ``formats``, ``set aside``, ``problems``.
     """
-    return [
-        *_document_rows(made.documents),
-        *(row for part in made.passages for row in _passage_rows(part)),
-        *(_reference_rows(made.references) if made.references else ()),
-        *(row for each in made.query_sets for row in _set_rows(each)),
-        *_shares("links", made.links),
-        *(_row("import", n, getattr(made.imported, n)) for n in ("files", "records", "merged")),
-        *_shares("formats", made.imported.formats, made.imported.files),
-        *_shares("set aside", made.imported.set_aside, made.imported.records),
-        *_shares("problems", made.imported.problems),
-    ]
+    rows: list[Row] = []
 
+    def add(group: str, name: str, value: float | None, share: float | None = None) -> None:
+        rows.append({"group": group, "name": name, "value": value, "share": share})
 
-def _row(group: str, name: str, value: float | None, share: float | None = None) -> Row:
-    return {"group": group, "name": name, "value": value, "share": share}
+    def add_shares(group: str, counts: Iterable[tuple[object, int]], whole: int = 0) -> None:
+        for name, count in counts:
+            add(group, str(name), count, _ratio(count, whole))
 
+    def add_spread(group: str, what: str, spread: Spread) -> None:
+        for name in ("mean", "least", "most"):
+            add(group, f"{what}, {name}", getattr(spread, name))
 
-def _shares(group: str, counts: Iterable[tuple[object, int]], whole: int = 0) -> Iterator[Row]:
-    for name, count in counts:
-        yield _row(group, str(name), count, _ratio(count, whole))
-
-
-def _spread_rows(group: str, what: str, spread: Spread) -> Iterator[Row]:
-    for name in ("mean", "least", "most"):
-        yield _row(group, f"{what}, {name}", getattr(spread, name))
-
-
-def _document_rows(documents: Documents) -> Iterator[Row]:
-    yield _row("documents", "count", documents.count)
+    documents = made.documents
+    add("documents", "count", documents.count)
     having = ((f"with {name}", count) for name, count in documents.having)
-    yield from _shares("documents", having, documents.count)
-    yield _row("documents", "words per abstract", documents.words)
-    yield _row("documents", "venues", documents.all_venues)
+    add_shares("documents", having, documents.count)
+    add("documents", "words per abstract", documents.words)
+    add("documents", "venues", documents.all_venues)
     for group in ("types", "languages", "venues"):
-        yield from _shares(group, getattr(documents, group), documents.count)
-    yield from _shares("years", ((year, n) for year, n, _ in documents.years), documents.count)
-
-
-def _passage_rows(passages: Passages) -> Iterator[Row]:
-    for part in ("all", "citing", "usable"):
-        means = getattr(passages, part)
-        yield _row(passages.name, part, means.count, _ratio(means.count, passages.all.count))
-        for name in ("tokens", "characters", "citations", "mentions"):
-            yield _row(passages.name, f"{name} per passage, {part}", getattr(means, name))
-    yield _row(passages.name, "pairs", passages.pairs)
-
-
-def _reference_rows(references: References) -> Iterator[Row]:
-    total, resolved = (sum(counts) for counts in zip(*references.per_paper, strict=True))
-    yield _row("references", "papers", references.papers)
-    yield _row("references", "count", total)
-    yield _row("references", "found", resolved, references.coverage)
-    yield _row("references", "coverage, mean of papers", references.paper_coverage)
-    yield from _spread_rows("references", "per paper", references.references)
-    yield from _spread_rows("references", "found per paper", references.found)
-    yield from _shares("unfound", references.unfound, total - resolved)
-
-
-def _set_rows(queries: FileSet) -> Iterator[Row]:
-    group = f"query set {queries.name}"
-    yield _row(group, "queries", queries.queries)
-    yield _row(group, "judged queries", queries.judged_queries)
-    yield _row(group, "judged pairs", queries.judged)
-    yield _row(group, "relevant pairs", queries.relevant, _ratio(queries.relevant, queries.judged))
-    yield from _spread_rows(group, "relevant per query", queries.per_query)
-    yield from _shares(f"grades {queries.name}", queries.grades, queries.judged)
+        add_shares(group, getattr(documents, group), documents.count)
+    add_shares("years", ((year, n) for year, n, _ in documents.years), documents.count)
+    for measured in made.passages:
+        for part in ("all", "citing", "usable"):
+            means = getattr(measured, part)
+            add(measured.name, part, means.count, _ratio(means.count, measured.all.count))
+            for name in ("tokens", "characters", "citations", "mentions"):
+                add(measured.name, f"{name} per passage, {part}", getattr(means, name))
+        add(measured.name, "pairs", measured.pairs)
+    if references := made.references:
+        total, resolved = (sum(counts) for counts in zip(*references.per_paper, strict=True))
+        add("references", "papers", references.papers)
+        add("references", "count", total)
+        add("references", "found", resolved, references.coverage)
+        add("references", "coverage, mean of papers", references.paper_coverage)
+        add_spread("references", "per paper", references.references)
+        add_spread("references", "found per paper", references.found)
+        add_shares("unfound", references.unfound, total - resolved)
+    for queries in made.query_sets:
+        group = f"query set {queries.name}"
+        add(group, "queries", queries.queries)
+        add(group, "judged queries", queries.judged_queries)
+        add(group, "judged pairs", queries.judged)
+        add(group, "relevant pairs", queries.relevant, _ratio(queries.relevant, queries.judged))
+        add_spread(group, "relevant per query", queries.per_query)
+        add_shares(f"grades {queries.name}", queries.grades, queries.judged)
+    add_shares("links", made.links)
+    imported = made.imported
+    for name in ("files", "records", "merged"):
+        add("import", name, getattr(imported, name))
+    add_shares("formats", imported.formats, imported.files)
+    add_shares("set aside", imported.set_aside, imported.records)
+    add_shares("problems", imported.problems)
+    return rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from citebed.collection.building.file_sets import file_sets
+from citebed.collection.building.citing import file_sets
 from citebed.collection.rules import Rules
 
 

@@ -95,7 +95,13 @@ def decide(
     numbers: dict[str, int] = {}
     types: set[str] = set()
     languages: set[str] = set()
-    tables = [_empty_index()]
+    columns: dict[str, pl.DataType] = {
+        "line": pl.Int32(),
+        **dict.fromkeys(("source", "part", "at"), pl.UInt32()),
+        "reason": pl.Categorical(),
+    }
+    keys = keys_of(pl.DataFrame(schema=dict(RECORD)))
+    tables = [pl.concat([pl.DataFrame(schema=columns), keys], how="horizontal")]
     for part in range(len(parts)):
         records = parts.read(part, _READ_FIRST)
         types.update(records["type"].unique())
@@ -119,16 +125,6 @@ def decide(
     index = _in_order(pl.concat(tables, how="diagonal", rechunk=True), list(numbers))
     table = with_cite_keys(_with_owners(index, parts), parts, before)
     return Decided(parts, table, list(numbers), problems)
-
-
-def _empty_index() -> pl.DataFrame:
-    place: dict[str, pl.DataType] = {
-        "line": pl.Int32(),
-        **dict.fromkeys(("source", "part", "at"), pl.UInt32()),
-        "reason": pl.Categorical(),
-    }
-    keys = keys_of(pl.DataFrame(schema=dict(RECORD)))
-    return pl.concat([pl.DataFrame(schema=place), keys], how="horizontal")
 
 
 def _in_order(index: pl.DataFrame, sources: list[str]) -> pl.DataFrame:
@@ -181,18 +177,14 @@ def _with_owners(index: pl.DataFrame, parts: Parts) -> pl.DataFrame:
         owner=pl.when(is_kept).then(pl.col("row").first().over("identity")),
         size=pl.when(is_kept).then(pl.len().over("identity").cast(pl.UInt32)),
     )
-    return _renamed(table)
-
-
-def _renamed(table: pl.DataFrame) -> pl.DataFrame:
-    """Add a number to the ids of different documents with the same id, except for the first."""
+    # Add a number to the ids of different documents with the same id, except for the first.
     is_owner = pl.col("owner") == pl.col("row")
     owners = table.lazy().filter(is_owner).select("row", "doc_id").collect()
-    rows = fresh_ids(owners)
-    if rows.is_empty():
+    fresh = fresh_ids(owners)
+    if fresh.is_empty():
         return table
     return (
-        table.join(rows, on="row", how="left", maintain_order="left")
+        table.join(fresh, on="row", how="left", maintain_order="left")
         .with_columns(doc_id=pl.coalesce("fresh", "doc_id"))
         .drop("fresh")
     )
@@ -333,10 +325,17 @@ def latex_left(documents: pl.LazyFrame) -> pl.DataFrame:
     telling = pl.any_horizontal(
         pl.col(name).str.contains("|".join(TELLTALES)).fill_null(value=False) for name in FIELDS
     )
+    raw = pl.col("bibtex").str.replace_all("\\\\", " ", literal=True).str.extract_all(_COMMAND)
+    bare = pl.element().filter(~pl.element().str.ends_with("{")).str.strip_chars("\\ \t\r\n")
+    known = pl.element().is_in(sorted(KNOWN_COMMANDS))
     doubtful = (
         texts.with_columns(telling=telling)
         .filter(pl.col("telling") | pl.col("bibtex").str.contains(_COMMAND))
-        .with_columns(names=_unknown_commands())
+        .with_columns(
+            names=raw.list.eval(bare).list.eval(
+                pl.element().filter(~known).unique(maintain_order=True)
+            )
+        )
         .filter(pl.col("telling") | (pl.col("names").list.len() > 0))
         .drop("bibtex")
         .collect()
@@ -344,18 +343,6 @@ def latex_left(documents: pl.LazyFrame) -> pl.DataFrame:
     left = [text for row in doubtful.iter_rows(named=True) for text in _left_in(row)]
     schema = {"doc_id": pl.String(), "source": pl.String(), "line": pl.Int64()}
     return pl.DataFrame(left, {**schema, "field": pl.String(), "text": pl.String()})
-
-
-def _unknown_commands() -> pl.Expr:
-    """Return the commands of an entry that leave their names: unknown ones without a brace after
-    them.
-
-    Two backslashes end a line or belong to a Windows path.
-    """
-    raw = pl.col("bibtex").str.replace_all("\\\\", " ", literal=True).str.extract_all(_COMMAND)
-    bare = pl.element().filter(~pl.element().str.ends_with("{")).str.strip_chars("\\ \t\r\n")
-    known = pl.element().is_in(sorted(KNOWN_COMMANDS))
-    return raw.list.eval(bare).list.eval(pl.element().filter(~known).unique(maintain_order=True))
 
 
 def _left_in(row: dict[str, Any]) -> list[dict[str, Any]]:

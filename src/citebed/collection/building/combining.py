@@ -82,31 +82,21 @@ def combine(records: pl.DataFrame) -> pl.DataFrame:
     such as copies of a bibliography, count once.
     """
     records = records.sort("row").rechunk()
-    distinct = records.with_columns(content=_content()).unique(
-        ["identity", "content"], keep="first", maintain_order=True
-    )
+    # Hash the contents without the keys.
+    lists = [name for name in FILLED if RECORD[name] == pl.List(pl.String())]
+    texts = [pl.col(name) for name in ("type", "title", *FILLED) if name not in lists]
+    joined = [pl.col(name).list.join("\x1f") for name in lists]
+    body = pl.col("bibtex").str.replace(_OPENING, "")
+    parts = [part.hash(seed=number) for number, part in enumerate((*texts, *joined, body))]
+    distinct = records.with_columns(
+        content=pl.struct(part.alias(str(at)) for at, part in enumerate(parts)).hash(seed=0)
+    ).unique(["identity", "content"], keep="first", maintain_order=True)
     alone = pl.len().over("identity") == 1
     several = distinct.filter(~alone).sort("identity", maintain_order=True).iter_rows(named=True)
     groups = itertools.groupby(several, key=itemgetter("identity"))
     made = [_made_of(list(group)) for _, group in groups]
     columns = {"identity": pl.UInt64(), **{name: RECORD[name] for name in _BEST}}
     best = pl.concat([distinct.filter(alone).select(list(columns)), pl.DataFrame(made, columns)])
-    documents = _names(records).join(best, on="identity", maintain_order="left")
-    return documents.select(*DOCUMENTS, "row")
-
-
-def _content() -> pl.Expr:
-    """Return a hash of a record's content without its key."""
-    lists = [name for name in FILLED if RECORD[name] == pl.List(pl.String())]
-    texts = [pl.col(name) for name in ("type", "title", *FILLED) if name not in lists]
-    joined = [pl.col(name).list.join("\x1f") for name in lists]
-    body = pl.col("bibtex").str.replace(_OPENING, "")
-    parts = [part.hash(seed=number) for number, part in enumerate((*texts, *joined, body))]
-    return pl.struct(part.alias(str(at)) for at, part in enumerate(parts)).hash(seed=0)
-
-
-def _names(records: pl.DataFrame) -> pl.DataFrame:
-    """Return the names of each document, and the number of its records."""
     every = pl.col("keys").explode(empty_as_null=False)
     grouped = records.group_by("identity", maintain_order=True).agg(
         pl.col("row", "doc_id").first(),
@@ -115,11 +105,12 @@ def _names(records: pl.DataFrame) -> pl.DataFrame:
         records=pl.len().cast(pl.Int32),
         doubtful=pl.col("doubtful").any(),
     )
-    return (
+    documents = (
         with_aliases(grouped)
         .with_columns(pl.lit(None, dtype=pl.String).alias(name) for name in ("read_as", "cite_key"))
         .with_columns(doubtful=doubtful_fields(pl.col("doubtful")))
-    )
+    ).join(best, on="identity", maintain_order="left")
+    return documents.select(*DOCUMENTS, "row")
 
 
 def doubtful_fields(doi: pl.Expr) -> pl.Expr:

@@ -18,7 +18,7 @@ import polars as pl
 from citebed._version import __version__
 from citebed.collection.building.assembling import Decided, decide, is_aside, resolve_crossrefs
 from citebed.collection.building.combining import EARLIER_COLUMNS, WISHES
-from citebed.collection.building.records import SHARED, Keys, Parts
+from citebed.collection.building.records import SHARED, Keys, Parts, hash_text
 from citebed.collection.rules import Rules
 from citebed.collection.storing.table_files import StoredTable, read_table, write_table
 from citebed.collection.tables import IMPORT, KEYS, RECORD, SET_ASIDE, empty_table
@@ -38,11 +38,7 @@ _NUMBERED = r"(?:-\d+)+$"
 
 
 def _stem(kind: str, name: pl.Expr) -> pl.Expr:
-    return _hash(pl.lit(f"{kind}:") + name.str.to_lowercase().str.replace(_NUMBERED, ""))
-
-
-def _hash(text: pl.Expr) -> pl.Expr:
-    return pl.when(text.is_not_null()).then(text.hash(seed=0))
+    return hash_text(pl.lit(f"{kind}:") + name.str.to_lowercase().str.replace(_NUMBERED, ""))
 
 
 def _links(records: pl.DataFrame) -> pl.DataFrame:
@@ -53,7 +49,9 @@ def _links(records: pl.DataFrame) -> pl.DataFrame:
         parent=_stem("id", pl.col("crossref")),
         dated=pl.when(pl.col("title") != "").then(dated),
     )
-    return shared.select(_hash(pl.col(name)).alias(name) for name in shared.columns).hstack(more)
+    return shared.select(hash_text(pl.col(name)).alias(name) for name in shared.columns).hstack(
+        more
+    )
 
 
 LINKS = Keys(tuple(dict.fromkeys((*SHARED.columns, "doc_id", "crossref"))), _links)
@@ -261,8 +259,27 @@ def find_change(
     keys = known.take_documents(touched).select(list(EARLIER_COLUMNS))
     decided = decide(parts, rules, count, [keys], whole=False)
     decided = replace(decided, problems=[*problems, *decided.problems])
+    made = make_keys(decided, pl.Series(dtype=pl.Int32)).with_row_index("new")
+    part, at = decided.table["part"], decided.table["at"]
+    earlier_rows = earlier["row"].gather(at.set(part != count, None))
+    first = known.keys.height
+    made = made.with_columns(
+        place=pl.coalesce(earlier_rows, "new"),
+        row=pl.col("new") + first,
+        owner=pl.col("owner") + first,
+    )
+    unchanged = known.rows.filter(~is_affected).with_columns(place="row")
+    every = pl.concat([unchanged, made], how="diagonal")
+    names = every["source"].unique().sort()
+    every = every.sort(pl.col("source").cast(pl.Enum(names)), "place").with_row_index("now")
+    new_rows = pl.zeros(first + made.height, pl.UInt32, eager=True).scatter(
+        every["row"], every["now"]
+    )
     return Change(
-        known, touched, decided, _make_all_keys(known, ~is_affected, earlier, decided, count)
+        known,
+        touched,
+        decided,
+        every.with_columns(row="now", owner=new_rows.gather(every["owner"])).drop("now", "place"),
     )
 
 
@@ -275,27 +292,3 @@ def _links_of(parts: Parts) -> pl.Series:
             _wished_key_links(parts.read(number)),
         ]
     return pl.concat(items)
-
-
-def _make_all_keys(
-    known: KnownRecords, stays: pl.Series, before: pl.DataFrame, decided: Decided, fresh: int
-) -> pl.DataFrame:
-    """Return the keys of all records for `Change`; records from ``before`` keep their order within
-    their sources."""
-    made = make_keys(decided, pl.Series(dtype=pl.Int32)).with_row_index("new")
-    part, at = decided.table["part"], decided.table["at"]
-    earlier_rows = before["row"].gather(at.set(part != fresh, None))
-    first = known.keys.height
-    made = made.with_columns(
-        place=pl.coalesce(earlier_rows, "new"),
-        row=pl.col("new") + first,
-        owner=pl.col("owner") + first,
-    )
-    unchanged = known.rows.filter(stays).with_columns(place="row")
-    every = pl.concat([unchanged, made], how="diagonal")
-    names = every["source"].unique().sort()
-    every = every.sort(pl.col("source").cast(pl.Enum(names)), "place").with_row_index("now")
-    new_rows = pl.zeros(first + made.height, pl.UInt32, eager=True).scatter(
-        every["row"], every["now"]
-    )
-    return every.with_columns(row="now", owner=new_rows.gather(every["owner"])).drop("now", "place")

@@ -62,19 +62,14 @@ def titles_agree(left: Title, right: Title) -> bool:
     if not (ours <= theirs or theirs <= ours):
         return False
     short, long = sorted((left.plain, right.plain), key=len)
-    if _same_but_subtitle(left, right):
+    if any(
+        _letters(_SUBTITLE.split(one.text, maxsplit=1)[0]) == _letters(other.text) != ""
+        for one, other in ((left, right), (right, left))
+    ):
         return True
     if len(short) < SHORTEST:
         return alike(short, long) >= SHORT_AGREEING
     return short in long or alike(short, long) >= AGREEING
-
-
-def _same_but_subtitle(left: Title, right: Title) -> bool:
-    """Return True if one title is the other without its subtitle."""
-    return any(
-        _letters(_SUBTITLE.split(one.text, maxsplit=1)[0]) == _letters(other.text) != ""
-        for one, other in ((left, right), (right, left))
-    )
 
 
 def _letters(text: str) -> str:
@@ -186,26 +181,6 @@ def _changed(column: pl.Series, rows: pl.Series, values: pl.Series) -> pl.Series
     return column
 
 
-def _lent(known: pl.DataFrame) -> pl.Series:
-    """Return the DOI of each record or of another record of its document, or else the number that
-    they share."""
-    return (
-        known.lazy()
-        .with_columns(
-            known=pl.col("doi").drop_nulls().first().over("same"),
-            number=pl.coalesce("number", pl.col("number").drop_nulls().first().over("same")),
-        )
-        .with_columns(
-            lent=pl.when(pl.col("number").is_not_null()).then(
-                pl.col("doi").drop_nulls().first().over("number")
-            )
-        )
-        .select(pl.coalesce("doi", "known", "lent", "number", "same"))
-        .collect()
-        .to_series()
-    )
-
-
 # --- one DOI on different papers ------------------------------------------------------------------
 
 
@@ -214,8 +189,15 @@ def _parted_by_title(keys: pl.DataFrame, look: Look) -> tuple[pl.Series, pl.Seri
     return which records this changes: they are doubtful."""
     named = keys.select("row", "doi", "title").drop_nulls("doi")
     distinct = named.drop_nulls("title").unique(["doi", "title"], keep="first", maintain_order=True)
-    several = distinct.filter(pl.len().over("doi") > 1)
-    groups = _title_groups(several, look)
+    several = distinct.filter(pl.len().over("doi") > 1).sort("doi", maintain_order=True)
+    several = several.with_columns(look(several["row"], SPELT))
+    rows = several.select("doi", "row", "text", "plain").iter_rows()
+    numbers: list[int] = []
+    for _, group in itertools.groupby(rows, key=itemgetter(0)):
+        members = list(group)
+        firsts = title_groups([Title(text, plain) for _, _, text, plain in members])
+        numbers += [members[number][1] for number in firsts]
+    groups = several.select("doi", "title", group=pl.Series(numbers, dtype=pl.UInt32))
     doubtful = groups.filter(pl.col("group").n_unique().over("doi") > 1)
     unsure = pl.repeat(False, keys.height, dtype=pl.Boolean, eager=True)
     if doubtful.is_empty():
@@ -230,46 +212,44 @@ def _parted_by_title(keys: pl.DataFrame, look: Look) -> tuple[pl.Series, pl.Seri
     return _changed(keys["doi"], shared["row"], shared["split"]), unsure
 
 
-def _title_groups(several: pl.DataFrame, look: Look) -> pl.DataFrame:
-    """Return the ``group`` of each DOI and title: the row of the first title that agrees with
-    it."""
-    several = several.sort("doi", maintain_order=True)
-    several = several.with_columns(look(several["row"], SPELT))
-    rows = several.select("doi", "row", "text", "plain").iter_rows()
-    numbers: list[int] = []
-    for _, group in itertools.groupby(rows, key=itemgetter(0)):
-        members = list(group)
-        firsts = title_groups([Title(text, plain) for _, _, text, plain in members])
-        numbers += [members[number][1] for number in firsts]
-    groups = pl.Series(numbers, dtype=pl.UInt32)
-    return several.select("doi", "title", group=groups)
-
-
 # --- without a DOI --------------------------------------------------------------------------------
 
 
 def _without_doi(keys: pl.DataFrame, look: Look) -> pl.Series:
     """Return the ``doi`` of each record, or another number that the records of its document
     share."""
-    likely = keys.filter(_may_be_another())
-    known = likely.hstack(look(likely["row"], DETAILS))
-    same = _undated_settled(known.select("who", "same", "undated", "keys"))
-    same = _parted_by_file(known.select("row", "source", "curated", same))
-    same = _parted_by_place(known.select(same, *Place._fields))
-    lent = _lent(known.select("doi", same, "number"))
-    return _changed(keys["doi"].fill_null(_itself(keys["row"])), likely["row"], lent)
-
-
-def _may_be_another() -> pl.Expr:
-    """Select records that may be the same document as another.
-
-    They share a title (or have none) with others, if one of these lacks a DOI or has an arXiv id;
-    or they share an arXiv id.
-    """
+    # A record may be another's document if both have an arXiv id, or a title (or none) of which
+    # one of its records lacks a DOI or has an arXiv id.
     title = pl.col("title").fill_null(0)
     some = (pl.col("doi").is_null() | pl.col("arxiv").is_not_null()).any().over(title)
     titled = (pl.len().over(title) > 1) & some
-    return titled | (pl.col("arxiv").is_not_null() & (pl.len().over("arxiv") > 1))
+    likely = keys.filter(titled | (pl.col("arxiv").is_not_null() & (pl.len().over("arxiv") > 1)))
+    known = likely.hstack(look(likely["row"], DETAILS))
+    same = _undated_settled(known.select("who", "same", "undated", "keys"))
+    # Records without a title, and records that a curated file keeps apart, stay separate.
+    rows = known.select("row", "source", "curated", same)
+    apart = pl.col("curated") & (pl.len().over("same", "source", "curated") > 1)
+    alone = rows.with_row_index("at").filter(apart | pl.col("same").is_null())
+    same = _changed(rows["same"], alone["at"], _itself(alone["row"]))
+    same = _parted_by_place(known.select(same, *Place._fields))
+    # The DOI of the record or of another one of its document, or else a number that they share.
+    lent = (
+        known.select("doi", same, "number")
+        .lazy()
+        .with_columns(
+            known=pl.col("doi").drop_nulls().first().over("same"),
+            number=pl.coalesce("number", pl.col("number").drop_nulls().first().over("same")),
+        )
+        .with_columns(
+            lent=pl.when(pl.col("number").is_not_null()).then(
+                pl.col("doi").drop_nulls().first().over("number")
+            )
+        )
+        .select(pl.coalesce("doi", "known", "lent", "number", "same"))
+        .collect()
+        .to_series()
+    )
+    return _changed(keys["doi"].fill_null(_itself(keys["row"])), likely["row"], lent)
 
 
 def _itself(rows: pl.Series) -> pl.Series:
@@ -298,14 +278,6 @@ def _undated_settled(keys: pl.DataFrame) -> pl.Series:
         .unique("row", keep="first", maintain_order=True)
     )
     return _changed(keys["same"], rows["row"], rows["other"])
-
-
-def _parted_by_file(keys: pl.DataFrame) -> pl.Series:
-    """Give separate numbers to records without a title, and to records that a curated file keeps
-    apart."""
-    apart = pl.col("curated") & (pl.len().over("same", "source", "curated") > 1)
-    alone = keys.with_row_index("at").filter(apart | pl.col("same").is_null())
-    return _changed(keys["same"], alone["at"], _itself(alone["row"]))
 
 
 def _parted_by_place(keys: pl.DataFrame) -> pl.Series:

@@ -24,7 +24,7 @@ _PAGES = r"^(\d{1,9})(?:–(\d{1,9}))?$"
 
 def keys_of(records: pl.DataFrame) -> pl.DataFrame:
     """Return the first keys of every record: its id, and hashes of its DOI and arXiv id."""
-    return records.select("doc_id", doi=_hash(pl.col("doi")), arxiv=_hash(pl.col("arxiv")))
+    return records.select("doc_id", doi=hash_text(pl.col("doi")), arxiv=hash_text(pl.col("arxiv")))
 
 
 class Keys(NamedTuple):
@@ -36,7 +36,7 @@ class Keys(NamedTuple):
 
 def _titles(records: pl.DataFrame) -> pl.DataFrame:
     plain = records.select(plain=plain_title(pl.col("title")))
-    return plain.select(title=_hash(pl.when(pl.col("plain") != "").then("plain")))
+    return plain.select(title=hash_text(pl.when(pl.col("plain") != "").then("plain")))
 
 
 TITLES = Keys(("title",), _titles)
@@ -61,14 +61,14 @@ def _detailed(records: pl.DataFrame) -> pl.DataFrame:
         .with_columns(plain=plain_title(pl.col("title")))
         .with_columns(alike=_alike())
         .select(
-            same=_hash(pl.when(pl.col("title") != "").then("alike")),
-            number=_hash(pl.lit("arxiv:") + number),
+            same=hash_text(pl.when(pl.col("title") != "").then("alike")),
+            number=hash_text(pl.lit("arxiv:") + number),
             curated=pl.col("bibtex").is_null(),
             undated=pl.col("year").is_null() & likely,
-            who=_hash(pl.when(likely).then(pl.concat_str(["plain", surnames], separator="|"))),
+            who=hash_text(pl.when(likely).then(pl.concat_str(["plain", surnames], separator="|"))),
             keys=pl.when(likely).then(keys),
-            **{name: _short(_hash(plain_title(pl.col(name)))) for name in ("venue", "volume")},
-            issue=_short(_hash(plain_title(issue))),
+            **{name: _short(hash_text(plain_title(pl.col(name)))) for name in ("venue", "volume")},
+            issue=_short(hash_text(plain_title(issue))),
             first=pl.col("pages").str.extract(_PAGES, 1).cast(pl.Int32),
             last=pl.col("pages").str.extract(_PAGES, 2).cast(pl.Int32),
         )
@@ -115,7 +115,7 @@ SHARED = Keys(
 rule merges them. So records can be merged without looking at any that they share no text with."""
 
 
-def _hash(text: pl.Expr) -> pl.Expr:
+def hash_text(text: pl.Expr) -> pl.Expr:
     """Return a number for each text, and null for null."""
     return pl.when(text.is_not_null()).then(text.hash(seed=0))
 

@@ -6,8 +6,12 @@ JSON Lines can be imported again as the same collection. An import derives the q
 
 from __future__ import annotations
 
+import json
+import os
+import re
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import polars as pl
 
@@ -19,8 +23,13 @@ from citebed.collection.exporting.base import (
     Output,
     write_lines,
 )
+from citebed.collection.exporting.ir_datasets_plugin import DOCS, METADATA, QRELS, QUERIES
+from citebed.collection.formats.trec import write_documents, write_topics
 from citebed.collection.names import export_keys
 from citebed.frames import escape_formula_cells
+from citebed.records import Document
+from citebed.runs.tables import Qrels
+from citebed.runs.writer import write_qrels
 from citebed.wording import count
 
 _TABLES = ("documents", "papers", "references", "contexts", "links", "sections")
@@ -95,13 +104,46 @@ def write_jsonl(collection: Collection, output: Output) -> None:
     lines = document_lines(collection)
     with output.open("documents.jsonl", lines.height) as file:
         write_lines(file, lines)
-    papers = _papers(collection)
+    contexts = (
+        collection.contexts.group_by("paper_id", "source", "context_id", maintain_order=True)
+        .agg(pl.col("section").first(), sentences=pl.struct("text", "cites", "anonymised"))
+        .group_by("paper_id", "source", maintain_order=True)
+        .agg(contexts=pl.struct("context_id", "section", "sentences"))
+    )
+    # Prefer the id of the found document, because its other names may not be exported.
+    document = pl.coalesce("doc_id", "target")
+    reference = pl.struct("ref_id", "doi", "arxiv", "url", document, "title", "author", "raw")
+    references = collection.references.group_by("paper_id", maintain_order=True).agg(
+        references=reference
+    )
+    papers = collection.papers.drop("references", "found", "doc_id", "line")
+    papers = (
+        papers.join(contexts, on=["paper_id", "source"], how="left", maintain_order="left")
+        .join(references, on="paper_id", how="left", maintain_order="left")
+        .drop("source")
+    )
     if papers.height:
         output.write_jsonl("papers.jsonl", papers)
     for name in output.query_sets:
         if output.chosen or name not in DERIVED_SETS:
-            _write_set(collection, name, output)
-    _note_rules(collection, output)
+            own = pl.lit(name).alias("query_set")
+            judged = collection.qrels(name).table
+            for kind, table in (("queries", collection.queries(name)), ("qrels", judged)):
+                if table.height:
+                    output.write_jsonl(f"{kind}/{name}.jsonl", table.with_columns(own))
+            if name in DERIVED_SETS:
+                output.notes.append(
+                    f"query set {name}: an import of these files names it '{name}-given'"
+                )
+    rules = collection.rules.as_dict()
+    wanted = [
+        name
+        for name in ("references", "no_future", "sections", "anonymise", "clean_annotations")
+        if name in rules
+    ]
+    if wanted and collection.papers.height:
+        same = " and ".join(f"{name} = {rules[name]}" for name in wanted)
+        output.notes.append(f"to get the same queries, import this with the rule {same}")
 
 
 def document_lines(collection: Collection) -> pl.DataFrame:
@@ -109,7 +151,16 @@ def document_lines(collection: Collection) -> pl.DataFrame:
     members = [_member(name) for name in (*BIBLIOGRAPHIC, "bibtex", "keys", "cite_key")]
     documents = collection.documents
     table = documents.lazy().with_columns(export_keys(documents["cite_key"]))
-    for name, nested in _nested(collection).items():
+    target = pl.coalesce("target_id", "target").alias("target")
+    lists = {}
+    for part, rows, fields in (
+        ("sections", collection.sections, pl.struct("heading", "text")),
+        ("links", collection.links, pl.struct(target, "kind", "weight")),
+    ):
+        if rows.height:
+            owned = rows.lazy().drop_nulls("doc_id")
+            lists[part] = owned.group_by("doc_id", maintain_order=True).agg(fields.alias(part))
+    for name, nested in lists.items():
         table = table.join(nested, on="doc_id", how="left", maintain_order="left")
         members.append(_member(name))
     start = pl.struct("doc_id").struct.json_encode().str.head(-1)
@@ -142,68 +193,10 @@ def _names(name: str) -> pl.Expr:
     return pl.concat_str([pl.lit(f',"{name}":['), items.list.join(","), pl.lit("]")])
 
 
-def _nested(collection: Collection) -> dict[str, pl.LazyFrame]:
-    """Return full texts and links by document; links have the ids of found documents."""
-    target = pl.coalesce("target_id", "target").alias("target")
-    nested = {}
-    for name, table, fields in (
-        ("sections", collection.sections, pl.struct("heading", "text")),
-        ("links", collection.links, pl.struct(target, "kind", "weight")),
-    ):
-        if table.height:
-            owned = table.lazy().drop_nulls("doc_id")
-            nested[name] = owned.group_by("doc_id", maintain_order=True).agg(fields.alias(name))
-    return nested
-
-
 # --- citing papers --------------------------------------------------------------------------
 
 
-def _papers(collection: Collection) -> pl.DataFrame:
-    contexts = (
-        collection.contexts.group_by("paper_id", "source", "context_id", maintain_order=True)
-        .agg(pl.col("section").first(), sentences=pl.struct("text", "cites", "anonymised"))
-        .group_by("paper_id", "source", maintain_order=True)
-        .agg(contexts=pl.struct("context_id", "section", "sentences"))
-    )
-    # Prefer the id of the found document, because its other names may not be exported.
-    document = pl.coalesce("doc_id", "target")
-    reference = pl.struct("ref_id", "doi", "arxiv", "url", document, "title", "author", "raw")
-    references = collection.references.group_by("paper_id", maintain_order=True).agg(
-        references=reference
-    )
-    papers = collection.papers.drop("references", "found", "doc_id", "line")
-    return (
-        papers.join(contexts, on=["paper_id", "source"], how="left", maintain_order="left")
-        .join(references, on="paper_id", how="left", maintain_order="left")
-        .drop("source")
-    )
-
-
-def _note_rules(collection: Collection, output: Output) -> None:
-    rules = collection.rules.as_dict()
-    wanted = [
-        name
-        for name in ("references", "no_future", "sections", "anonymise", "clean_annotations")
-        if name in rules
-    ]
-    if wanted and collection.papers.height:
-        same = " and ".join(f"{name} = {rules[name]}" for name in wanted)
-        output.notes.append(f"to get the same queries, import this with the rule {same}")
-
-
 # --- queries and judgements -----------------------------------------------------------------
-
-
-def _write_set(collection: Collection, name: str, output: Output) -> None:
-    """Write the set's name in every line, because equal files would be imported only once."""
-    own = pl.lit(name).alias("query_set")
-    judged = collection.qrels(name).table
-    for kind, table in (("queries", collection.queries(name)), ("qrels", judged)):
-        if table.height:
-            output.write_jsonl(f"{kind}/{name}.jsonl", table.with_columns(own))
-    if name in DERIVED_SETS:
-        output.notes.append(f"query set {name}: an import of these files names it '{name}-given'")
 
 
 JSONL = Exporter(
@@ -212,4 +205,127 @@ JSONL = Exporter(
     write_jsonl,
     lacks=("aliases", "provenance"),
     called="citebed's JSON Lines",
+)
+
+
+# --- Test collections -----------------------------------------------------------------------------
+
+_DETAILS = [name for name in BIBLIOGRAPHIC if name not in ("title", "abstract")]
+_QUERY_DETAILS = ("title", "paper_id", "section", "exclude", "before")
+
+
+def write_beir(collection: Collection, output: Output) -> None:
+    """Write a BEIR dataset for each query set, in a folder of its name unless one was chosen."""
+    several = not (output.chosen and len(output.query_sets) == 1)
+    text = pl.col("abstract").fill_null("")
+    corpus = collection.scan_documents().select(
+        "title", _id="doc_id", text=text, metadata=pl.struct(_DETAILS)
+    )
+    documents = corpus.select("_id", "title", "text", "metadata").collect()
+    first: Path | None = None
+    for name in output.query_sets:
+        prefix = f"{name}/" if several else ""
+        if first is None:
+            first = output.write_jsonl(f"{prefix}corpus.jsonl", documents)
+        else:
+            path = output.file(f"{prefix}corpus.jsonl", documents.height)
+            try:
+                os.link(first, path)
+            except OSError:
+                shutil.copyfile(first, path)
+        metadata = pl.struct(_QUERY_DETAILS).alias("metadata")
+        queries = collection.queries(name).select(pl.col("query_id").alias("_id"), "text", metadata)
+        output.write_jsonl(f"{prefix}queries.jsonl", queries)
+        qrels = collection.qrels(name).table
+        names = {"query_id": "query-id", "doc_id": "corpus-id", "relevance": "score"}
+        with output.open(f"{prefix}qrels/test.tsv", qrels.height) as file:
+            qrels.rename(names).write_csv(file, separator="\t")
+    if first is None:
+        output.write_jsonl("corpus.jsonl", documents)
+
+
+BEIR = Exporter(
+    "beir",
+    "BEIR datasets",
+    write_beir,
+    lacks=("full text", "links", "aliases", "bibtex", "papers", "provenance"),
+    called="BEIR",
+)
+
+
+# --- TREC -------------------------------------------------------------------------------------
+
+
+def write_trec(collection: Collection, output: Output) -> None:
+    """Write ``documents.trec``, and ``topics`` and ``qrels`` with a file for each query set."""
+    documents = collection.scan_documents().select("doc_id", "title", "abstract").collect()
+    with output.file("documents.trec", documents.height).open("w", encoding="utf-8") as handle:
+        rows = documents.iter_rows()
+        records = (Document(name, title=title, abstract=text) for name, title, text in rows)
+        handle.writelines(write_documents(records))
+    for name in output.query_sets:
+        queries, qrels = collection.queries(name), collection.qrels(name).table
+        if queries.height:
+            path = output.file(f"topics/{name}.topics", queries.height)
+            path.write_text("".join(write_topics(collection.iter_queries(name))), "utf-8")
+        if qrels.height:
+            write_qrels(output.file(f"qrels/{name}.qrels", qrels.height), Qrels(qrels))
+
+
+TREC = Exporter(
+    "trec",
+    "TREC documents, topics and qrels",
+    write_trec,
+    lacks=("fields", "full text", "links", "papers", "query details"),
+    called="TREC's files",
+)
+
+
+# --- ir_datasets ------------------------------------------------------------------------------
+
+
+_MODULE = '''"""Tells ir_datasets of the collection {name}: ir_datasets.load("{example}")."""
+
+from pathlib import Path
+
+from citebed.collection.exporting.ir_datasets_plugin import register
+
+DATASETS = register(Path(__file__).parent)
+'''
+
+
+def write_ir_datasets(collection: Collection, output: Output) -> None:
+    """Write ``docs.jsonl``, a folder for each query set, and the file that registers them."""
+    documents = collection.scan_documents().select("doc_id", *BIBLIOGRAPHIC).collect()
+    output.write_jsonl(DOCS, documents)
+    sets = {}
+    for name in output.query_sets:
+        queries, qrels = collection.queries(name), collection.qrels(name).table
+        output.write_jsonl(f"{name}/{QUERIES}", queries)
+        write_qrels(output.file(f"{name}/{QRELS}", qrels.height), Qrels(qrels))
+        counts = sorted(qrels["relevance"].value_counts().iter_rows())
+        grades = {str(grade): number for grade, number in counts}
+        cited = name in DERIVED_SETS
+        sets[name] = {
+            "queries": {"count": queries.height},
+            "qrels": {"count": qrels.height, "fields": {"relevance": {"counts_by_value": grades}}},
+            "definitions": {grade: "cited" if cited else f"relevance {grade}" for grade in grades},
+        }
+    short = re.sub(r"[^A-Za-z0-9_.-]+", "-", collection.name).strip("-.") or "collection"
+    about = {"name": short, "docs": {"count": documents.height}, "query_sets": sets}
+    text = json.dumps(about, ensure_ascii=False, indent=1)
+    output.file(METADATA, 1 + len(sets)).write_text(f"{text}\n", "utf-8")
+    # This becomes a program, and the name of a set may contain anything.
+    plain = [name for name in output.query_sets if re.fullmatch(r"[\w.-]+", name)]
+    example = "/".join(["citebed", short, *plain[:1]])
+    module = f"citebed_{re.sub(r'[^A-Za-z0-9_]', '_', short)}.py"
+    output.file(module, 1).write_text(_MODULE.format(name=short, example=example), "utf-8")
+
+
+IR_DATASETS = Exporter(
+    "ir_datasets",
+    "a folder for ir_datasets",
+    write_ir_datasets,
+    lacks=("full text", "links", "aliases", "bibtex", "papers", "provenance"),
+    called="an ir_datasets folder",
 )

@@ -150,13 +150,6 @@ CATALOGUE: dict[str, PublicCollection] = {
 }
 
 
-def public_collection(name: str) -> PublicCollection:
-    """Return the collection of this name, or raise `UnknownName`."""
-    if name not in CATALOGUE:
-        raise UnknownName("public collection", name, CATALOGUE)
-    return CATALOGUE[name]
-
-
 # --- Fetching ---------------------------------------------------------------------------------
 
 
@@ -197,7 +190,9 @@ def fetch(
     ``mirror`` is a URL below which the files have the same paths; a ``SHA256SUMS`` there must
     match. The next run continues an interrupted download.
     """
-    root, files = Path(folder), public_collection(name).files
+    if name not in CATALOGUE:
+        raise UnknownName("public collection", name, CATALOGUE)
+    root, files = Path(folder), CATALOGUE[name].files
     sums = _mirror_sums(mirror) if mirror else {}
     return FetchReport(name, root, tuple(_file(f, root, mirror, sums, progress) for f in files))
 
@@ -207,7 +202,16 @@ def _file(
 ) -> FetchedFile:
     record, target = _read_record(root / RECORD), root / file.path
     if target.is_file():
-        return _checked(file, target, _expected(file, sums, record))
+        expected = _expected(file, sums, record)
+        size, sha256 = digest(target)
+        if problem := expected.mismatch(size, sha256):
+            raise CitebedError(f"{target}: {problem}. Move it away to fetch it again.")
+        if not expected.sha256:
+            raise CitebedError(
+                f"{target} already exists, and its checksum is unknown. "
+                "Move it away to fetch it, or fetch into another folder."
+            )
+        return FetchedFile(file.path, "kept", size, sha256)
     url = f"{mirror.rstrip('/')}/{urllib.parse.quote(file.path)}" if mirror else file.url
     # The recorded checksum of a deleted file is only compared.
     expected = _expected(file, sums, {})
@@ -218,19 +222,6 @@ def _file(
         write_own_file(root / RECORD, f"{text}\n")
     earlier = record.get(file.path, {}).get("sha256", sha256)
     return FetchedFile(file.path, "fetched", size, sha256, earlier if earlier != sha256 else "")
-
-
-def _checked(file: RemoteFile, target: Path, expected: Expected) -> FetchedFile:
-    """Return an existing file; raise if it is not the right one."""
-    size, sha256 = digest(target)
-    if problem := expected.mismatch(size, sha256):
-        raise CitebedError(f"{target}: {problem}. Move it away to fetch it again.")
-    if not expected.sha256:
-        raise CitebedError(
-            f"{target} already exists, and its checksum is unknown. "
-            "Move it away to fetch it, or fetch into another folder."
-        )
-    return FetchedFile(file.path, "kept", size, sha256)
 
 
 def _expected(file: RemoteFile, sums: Mapping[str, str], record: Mapping[str, Any]) -> Expected:

@@ -117,34 +117,29 @@ _TSV_HEADER = re.compile(
 _LONG_TEXT = 300
 
 
-def _texts_in_head(head: str) -> list[str]:
-    """Return the texts of a head if 90 % of its lines are an id and a text with several words."""
-    lines = [line for line in normalise_newlines(head).split("\n") if line.strip()]
-    if len(lines) > 1 and not head.endswith("\n"):
-        lines.pop()
-    lines = lines[1:] if lines and _TSV_HEADER.fullmatch(lines[0]) else lines
-    rows = [
-        (name.strip(), text.strip()) for name, _, text in (row.partition("\t") for row in lines)
-    ]
-    items = [
-        (name, text)
-        for name, text in rows
-        if 0 < len(name) <= 100
-        and len(name.split()) == 1
-        and "\t" not in text
-        and any(map(str.isalpha, text))
-    ]
-    ids, texts = {name for name, _ in items}, [text for _, text in items]
-    are_rows = len(items) >= 0.9 * len(rows) and len(ids) >= 0.9 * len(items)
-    have_words = sum(" " in text for text in texts) >= 0.6 * len(texts)
-    return texts if are_rows and have_words and rows[:1] == items[:1] else []
-
-
 def _sniff_texts(*, are_long: bool) -> Callable[[str], bool]:
     """Make a ``sniff`` for texts that are long on average, like passages, or short."""
 
     def sniff(head: str) -> bool:
-        texts = _texts_in_head(head)
+        lines = [line for line in normalise_newlines(head).split("\n") if line.strip()]
+        if len(lines) > 1 and not head.endswith("\n"):
+            lines.pop()
+        lines = lines[1:] if lines and _TSV_HEADER.fullmatch(lines[0]) else lines
+        rows = [
+            (name.strip(), text.strip()) for name, _, text in (row.partition("\t") for row in lines)
+        ]
+        items = [
+            (name, text)
+            for name, text in rows
+            if 0 < len(name) <= 100
+            and len(name.split()) == 1
+            and "\t" not in text
+            and any(map(str.isalpha, text))
+        ]
+        ids, texts = {name for name, _ in items}, [text for _, text in items]
+        are_rows = len(items) >= 0.9 * len(rows) and len(ids) >= 0.9 * len(items)
+        have_words = sum(" " in text for text in texts) >= 0.6 * len(texts)
+        texts = texts if are_rows and have_words and rows[:1] == items[:1] else []
         return bool(texts) and (sum(map(len, texts)) > _LONG_TEXT * len(texts)) == are_long
 
     return sniff

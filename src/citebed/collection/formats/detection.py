@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import UserDict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -243,63 +243,35 @@ def is_keyed_csl(keys: JsonKeys) -> bool:
     return keys.is_table and bool(_CSL & keys.inner or titled) and not _LOCAL & keys.inner
 
 
-def _is_local_citation(keys: JsonKeys) -> bool:
-    if keys.is_list:
-        return keys.record >= _LOCAL
-    known = bool((_LOCAL | {"title", "abstract"}) & keys.inner)
-    return keys.is_table and known and not is_keyed_csl(keys)
-
-
-def _is_s2orc(keys: JsonKeys) -> bool:
-    annotated = {"content", "body"} & keys.record and "annotations" in keys.inner
-    return bool(_S2ORC & keys.record or annotated)
-
-
-def _is_scholar(keys: JsonKeys) -> bool:
-    s2orc = {"paper_id", "title", "authors"} <= keys.record and "contexts" not in keys.record
-    return bool(_SCHOLAR & keys.record) or (s2orc and {"first", "last"} <= keys.inner)
-
-
-def _is_csl(keys: JsonKeys) -> bool:
-    if _OWN_ONLY & keys.record:
-        return False
-    plain = keys.is_list and {"id", "type", "title"} <= keys.record
-    titled = {"title", "id"} & keys.record and _CSL_WITH_TITLE & keys.record
-    if _CSL & keys.record or titled or plain or is_keyed_csl(keys):
-        return True
-    return _CSL_TYPE.search(keys.head) is not None
-
-
-def _is_own(keys: JsonKeys) -> bool:
-    named = {"id", "paper_id"} & keys.record and _TEXT & keys.record
-    known = named or {"doc_id", "contexts"} & keys.record
-    return bool(known) or any(pair <= keys.record for pair in _OWN_PAIRS)
-
-
-def _has_long_texts(keys: JsonKeys) -> bool:
-    """Return True if texts are too long for queries: over 300 characters on average."""
-    texts = _TEXT_MEMBER.findall(keys.head)
-    return sum(map(len, texts)) > _LONG_TEXT * len(texts)
-
-
-_JSON_RULES: dict[str, Callable[[JsonKeys], bool]] = {
-    "local-citation-json": _is_local_citation,
-    "openalex": lambda k: bool(_OPENALEX & k.record or _OPENALEX_ID.search(k.head)),
-    "s2orc": _is_s2orc,
-    "zotero-json": lambda k: "itemType" in k.record,
-    "arxiv-json": lambda k: len(_ARXIV & k.record) >= 2,
-    "semantic-scholar": _is_scholar,
-    "beir-corpus": lambda k: k.record >= _BEIR and ("title" in k.record or _has_long_texts(k)),
-    "beir-queries": lambda k: k.record >= _BEIR,
-    "csl-json": _is_csl,
-    "jsonl": _is_own,
-}
-"""The first rule that holds names the format, so the formats exclude each other."""
-
-
 def json_format_name(head: str) -> str:
-    """Return the name of the JSON format of a file, or ``""``."""
+    """Return the name of the JSON format of a file, or ``""``; the first rule that holds counts."""
     keys = json_keys(head)
     if keys is None:
         return ""
-    return next((name for name, holds in _JSON_RULES.items() if holds(keys)), "")
+    record, inner, keyed_csl = keys.record, keys.inner, is_keyed_csl(keys)
+    local = keys.is_table and (_LOCAL | {"title", "abstract"}) & inner and not keyed_csl
+    if record >= _LOCAL if keys.is_list else local:
+        return "local-citation-json"
+    if _OPENALEX & record or _OPENALEX_ID.search(keys.head):
+        return "openalex"
+    if _S2ORC & record or ({"content", "body"} & record and "annotations" in inner):
+        return "s2orc"
+    if "itemType" in record:
+        return "zotero-json"
+    if len(_ARXIV & record) >= 2:
+        return "arxiv-json"
+    paper = {"paper_id", "title", "authors"} <= record and "contexts" not in record
+    if _SCHOLAR & record or (paper and {"first", "last"} <= inner):
+        return "semantic-scholar"
+    if record >= _BEIR:
+        texts = _TEXT_MEMBER.findall(keys.head)
+        has_long_texts = sum(map(len, texts)) > _LONG_TEXT * len(texts)  # too long for queries
+        return "beir-corpus" if "title" in record or has_long_texts else "beir-queries"
+    plain = keys.is_list and {"id", "type", "title"} <= record
+    titled = {"title", "id"} & record and _CSL_WITH_TITLE & record
+    is_csl = _CSL & record or titled or plain or keyed_csl or _CSL_TYPE.search(keys.head)
+    if is_csl and not _OWN_ONLY & record:
+        return "csl-json"
+    named = {"id", "paper_id"} & record and _TEXT & record
+    known = named or {"doc_id", "contexts"} & record
+    return "jsonl" if known or any(pair <= record for pair in _OWN_PAIRS) else ""

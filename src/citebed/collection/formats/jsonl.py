@@ -145,28 +145,6 @@ def _parse_reference(place: int, value: Any) -> Reference:
     )
 
 
-def _parse_paper(paper_id: str, obj: JsonObject) -> CitingPaper:
-    year, date = _year_and_date(obj)
-    ids, contexts = FreeIds(), []
-    for place, value in enumerate(obj.objects("contexts"), 1):
-        context_id = ids.take(value.text("context_id", "id") or str(place))
-        parts = value.elements("sentences") if "sentences" in value.values else [value.values]
-        sentences = tuple(map(_parse_sentence, parts))
-        contexts.append(Context(context_id, value.text("section") or "", sentences))
-    references = enumerate(obj.elements("references"), 1)
-    return CitingPaper(
-        paper_id,
-        doi=_doi_or_id(obj, paper_id),
-        title=obj.text("title") or "",
-        abstract=obj.text("abstract"),
-        year=year,
-        date=date,
-        contexts=tuple(contexts),
-        references=tuple(_parse_reference(place, value) for place, value in references),
-        line=obj.line,
-    )
-
-
 # --- JSON Lines -----------------------------------------------------------------------------
 
 
@@ -182,7 +160,25 @@ def _parse_object(obj: JsonObject) -> Record:
     if query_id and doc_id and (grade := obj.text("relevance")):
         return Problem(obj.line, f"expected a whole number as relevance, found '{grade[:40]}'")
     if paper_id and ("contexts" in keys or {"paper_id", "references"} <= keys):
-        return _parse_paper(paper_id, obj)
+        year, date = _year_and_date(obj)
+        ids, contexts = FreeIds(), []
+        for place, value in enumerate(obj.objects("contexts"), 1):
+            context_id = ids.take(value.text("context_id", "id") or str(place))
+            parts = value.elements("sentences") if "sentences" in value.values else [value.values]
+            sentences = tuple(map(_parse_sentence, parts))
+            contexts.append(Context(context_id, value.text("section") or "", sentences))
+        references = enumerate(obj.elements("references"), 1)
+        return CitingPaper(
+            paper_id,
+            doi=_doi_or_id(obj, paper_id),
+            title=obj.text("title") or "",
+            abstract=obj.text("abstract"),
+            year=year,
+            date=date,
+            contexts=tuple(contexts),
+            references=tuple(_parse_reference(place, value) for place, value in references),
+            line=obj.line,
+        )
     if paper_id and query_id is None and ("doc_id" in keys or _DOCUMENT_KEYS & keys):
         return _parse_document(paper_id, obj)
     return obj.unexpected(_EXPECTED)

@@ -88,38 +88,30 @@ def _read_entries(text: str, chunk: Chunk) -> Iterator[_Entry | Problem]:
             lines.append(line)
             continue
         if number:
-            yield from _finish_entry(number, start, lines)
+            if lines and lines[0].strip().isdecimal() and _MARKER.fullmatch("".join(lines[1:2])):
+                number += lines.pop(0).strip()
+                yield Problem(start, f"the number {number} was broken over two lines", "mended")
+            fields: dict[str, list[str]] = {}
+            strays: list[str] = []
+            field = ""
+            for each in lines:
+                marker = _MARKER.fullmatch(each) if each.startswith(".") else None
+                if marker is None:
+                    fields.setdefault(field, []).append(each)
+                elif marker[1] not in fields:
+                    field = marker[1]
+                    fields[field] = []
+                elif marker[1] != field:
+                    strays.append(marker[1])
+            if strays:
+                names = ", ".join(f".{field}" for field in strays)
+                yield Problem(
+                    start, f"record {number}: second {names} taken as part of the text", "mended"
+                )
+            yield _Entry(number, start, fields)
         elif any(line.strip() for line in lines):
             yield Problem(start, "text before the first '.I number' line")
         start, number, lines = place, match[1] if match else "", []
-
-
-def _finish_entry(number: str, start: int, lines: list[str]) -> Iterator[_Entry | Problem]:
-    """Yield the record with this number; ``lines`` follow its ``.I`` line.
-
-    A line of digits before the first field belongs to the number (CACM's 2856 is broken so). A
-    marker inside another field that the record has already is a slip (Cranfield's 240): the text
-    after it belongs to the field around it.
-    """
-    if lines and lines[0].strip().isdecimal() and _MARKER.fullmatch("".join(lines[1:2])):
-        number += lines.pop(0).strip()
-        yield Problem(start, f"the number {number} was broken over two lines", "mended")
-    fields: dict[str, list[str]] = {}
-    strays: list[str] = []
-    name = ""
-    for line in lines:
-        match = _MARKER.fullmatch(line) if line.startswith(".") else None
-        if match is None:
-            fields.setdefault(name, []).append(line)
-        elif match[1] not in fields:
-            name = match[1]
-            fields[name] = []
-        elif match[1] != name:
-            strays.append(match[1])
-    if strays:
-        names = ", ".join(f".{name}" for name in strays)
-        yield Problem(start, f"record {number}: second {names} taken as part of the text", "mended")
-    yield _Entry(number, start, fields)
 
 
 @text_parser

@@ -161,36 +161,29 @@ def _sniff_ris(head: str) -> bool:
 def _parse_ris(text: str, chunk: Chunk) -> Iterator[Record]:
     line = chunk.line - 1
     for block in _NEXT_RECORD.split("\n" + text):
-        yield from _parse_ris_block(block, line)
+        # Text before the first TY line is a problem. Lower-case tags count only if the record
+        # begins with one: an abstract may contain a line ``is - as seen - …``.
+        is_lower = block.startswith("ty")
+        parts = (_ANY_CASE if is_lower else _UPPER).split("\n" + block)
+        tags, values = parts[1::2], parts[2::2]
+        if is_lower:
+            tags = [tag.upper() for tag in tags]
+        if tags[:1] == ["TY"]:
+            end = tags.index("ER") if "ER" in tags else len(tags)
+            entry = _make_ris_entry(tags[:end], values[:end], line)
+            record = _ris_document(entry)
+            yield record
+            yield from check_doi(record, entry.first("DO"))
+            if end == len(tags):
+                yield Problem(line, _NO_END, "mended")
+            tags, values = tags[end + 1 :], values[end + 1 :]
+        if any(tag != "ER" for tag in tags):
+            first = next(at for at, tag in enumerate(tags) if tag != "ER")
+            at = line + block.count("\n") - "\n".join(values[first:]).count("\n")
+            what = f"field {tags[first]} outside of a record: no TY line before it"
+            # Ovid writes one or two fields of a record after its ER line.
+            yield Problem(at, what, "skipped" if _RECORD_TAGS & set(tags) else "mended")
         line += block.count("\n") + 1
-
-
-def _parse_ris_block(block: str, line: int) -> Iterator[Record]:
-    """Yield the record from one ``TY`` line to the next; text before the first is a problem.
-
-    Lower-case tags count only if the record begins with one: an abstract may contain a line
-    ``is - as seen - …``.
-    """
-    is_lower = block.startswith("ty")
-    parts = (_ANY_CASE if is_lower else _UPPER).split("\n" + block)
-    tags, values = parts[1::2], parts[2::2]
-    if is_lower:
-        tags = [tag.upper() for tag in tags]
-    if tags[:1] == ["TY"]:
-        end = tags.index("ER") if "ER" in tags else len(tags)
-        entry = _make_ris_entry(tags[:end], values[:end], line)
-        record = _ris_document(entry)
-        yield record
-        yield from check_doi(record, entry.first("DO"))
-        if end == len(tags):
-            yield Problem(line, _NO_END, "mended")
-        tags, values = tags[end + 1 :], values[end + 1 :]
-    if any(tag != "ER" for tag in tags):
-        first = next(at for at, tag in enumerate(tags) if tag != "ER")
-        line += block.count("\n") - "\n".join(values[first:]).count("\n")
-        what = f"field {tags[first]} outside of a record: no TY line before it"
-        # Ovid writes one or two fields of a record after its ER line.
-        yield Problem(line, what, "skipped" if _RECORD_TAGS & set(tags) else "mended")
 
 
 def _make_ris_entry(tags: list[str], values: list[str], line: int) -> Entry:
@@ -461,7 +454,42 @@ def _parse_enw(text: str, chunk: Chunk) -> Iterator[Record]:
         blocks = _split_at_blank_lines(lines, chunk.line)
     for line, block in blocks:
         if values := _read_pairs(block, _ENW_TAG, {"K"}):
-            yield _enw_document(make_entry(line, values))
+            entry = make_entry(line, values)
+            by_tag = (kind for tag, kind in _REFER_TYPES.items() if entry.first(tag))
+            kind = to_bibtex_type(entry.first("0")) if entry.first("0") else next(by_tag, "misc")
+            title = entry.first("T") or (entry.first("B") if kind == "book" else "")
+            authors, editors = parse_names(entry.all("A", "?")), parse_names(entry.all("E", "Y"))
+            date = pick_date(*entry.all("D")) or None
+            exact = None
+            if date and entry.first("8"):
+                exact = parse_worded_date(f"{entry.first('8')} {date[:4]}")
+            doi = next(filter(None, map(normalise_doi, entry.all("R", "U", "3"))), None)
+            doc_id = entry.first("F", "1") or doi or entry.first("M")
+            doc_id = doc_id or generate_key(authors or editors, date[:4] if date else None, title)
+            yield make_document(
+                entry.line,
+                remove_spaces(doc_id),
+                type=kind,
+                title=title,
+                authors=authors,
+                editors=editors,
+                date=max(filter(None, (date, exact)), key=len, default=None),
+                venue=entry.first("J", "B", "S") if kind != "book" else entry.first("S"),
+                volume=entry.first("V"),
+                number=entry.first("N"),
+                pages=parse_pages(entry.first("P")),
+                publisher=entry.first("I"),
+                doi=doi,
+                arxiv=find_arxiv_id(doi, *entry.all("U", "M", "J")),
+                url=entry.first("U").partition(" ")[0],
+                abstract=" ".join(entry.all("X")),
+                keywords=entry.keywords("K"),
+                language=entry.first("G"),
+                place=entry.first("C"),
+                edition=entry.first("7"),
+                isbn=entry.first("@"),
+                keys=collect_cite_keys(ids=entry.all("F", "1"), notes=entry.all("O", "Z")),
+            )
         elif any(map(str.strip, block)):
             yield Problem(line, "text before the first record: expected a line with '%0'")
 
@@ -474,44 +502,6 @@ def _split_at_blank_lines(lines: list[str], line: int) -> Iterator[tuple[int, li
             if any(map(str.strip, lines[start:place])):
                 yield line + start, lines[start:place]
             start = place + 1
-
-
-def _enw_document(entry: Entry) -> Document | Problem:
-    by_tag = (kind for tag, kind in _REFER_TYPES.items() if entry.first(tag))
-    kind = to_bibtex_type(entry.first("0")) if entry.first("0") else next(by_tag, "misc")
-    title = entry.first("T") or (entry.first("B") if kind == "book" else "")
-    authors, editors = parse_names(entry.all("A", "?")), parse_names(entry.all("E", "Y"))
-    date = pick_date(*entry.all("D")) or None
-    exact = None
-    if date and entry.first("8"):
-        exact = parse_worded_date(f"{entry.first('8')} {date[:4]}")
-    doi = next(filter(None, map(normalise_doi, entry.all("R", "U", "3"))), None)
-    doc_id = entry.first("F", "1") or doi or entry.first("M")
-    doc_id = doc_id or generate_key(authors or editors, date[:4] if date else None, title)
-    return make_document(
-        entry.line,
-        remove_spaces(doc_id),
-        type=kind,
-        title=title,
-        authors=authors,
-        editors=editors,
-        date=max(filter(None, (date, exact)), key=len, default=None),
-        venue=entry.first("J", "B", "S") if kind != "book" else entry.first("S"),
-        volume=entry.first("V"),
-        number=entry.first("N"),
-        pages=parse_pages(entry.first("P")),
-        publisher=entry.first("I"),
-        doi=doi,
-        arxiv=find_arxiv_id(doi, *entry.all("U", "M", "J")),
-        url=entry.first("U").partition(" ")[0],
-        abstract=" ".join(entry.all("X")),
-        keywords=entry.keywords("K"),
-        language=entry.first("G"),
-        place=entry.first("C"),
-        edition=entry.first("7"),
-        isbn=entry.first("@"),
-        keys=collect_cite_keys(ids=entry.all("F", "1"), notes=entry.all("O", "Z")),
-    )
 
 
 def _split_enw(data: bytes) -> int:

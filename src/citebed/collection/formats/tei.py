@@ -48,24 +48,20 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
     yield from problems
     papers = list(descendants(root, *_PAPERS))
     for paper in papers:
-        yield from _parse_paper(paper, chunk)
+        document, text = _document(paper, chunk), child(paper, "text")
+        body = child(text, "body")
+        layout = FullText("div", "head", _SKIP, _find_marks)
+        if body is None or not inner_text(body):  # GROBID's training files have no body
+            body, layout = text, layout._replace(skip=_SKIP | {"front", "back", "listBibl"})
+        records = list(full_text_records(document, body, tuple(_references(paper)), layout))
+        whole = next((record for record in records if isinstance(record, Document)), document)
+        head = (whole.title, whole.authors, whole.venue, whole.doi, whole.abstract, whole.keywords)
+        if any(head) or whole.sections:
+            yield from records
+        else:
+            yield from _parse_bibliography(text, paper, chunk)
     if root is not None and not papers:
         yield from _parse_bibliography(root, root, chunk)
-
-
-def _parse_paper(root: Element, chunk: Chunk) -> Iterator[Record]:
-    document, text = _document(root, chunk), child(root, "text")
-    body = child(text, "body")
-    layout = FullText("div", "head", _SKIP, _find_marks)
-    if body is None or not inner_text(body):  # GROBID's training files have no body
-        body, layout = text, layout._replace(skip=_SKIP | {"front", "back", "listBibl"})
-    records = list(full_text_records(document, body, tuple(_references(root)), layout))
-    whole = next((record for record in records if isinstance(record, Document)), document)
-    head = (whole.title, whole.authors, whole.venue, whole.doi, whole.abstract, whole.keywords)
-    if any(head) or whole.sections:
-        yield from records
-    else:
-        yield from _parse_bibliography(text, root, chunk)
 
 
 def _find_marks(element: Element) -> Marks:

@@ -283,12 +283,24 @@ def _parts(element: Element, skip: Collection[str]) -> list[_Piece]:
     """Return the strings and child elements of an element, in order."""
     name = local_name(element)
     if name in _MATH:
-        return _math_parts(element, name)
+        signs = _MATH[name]
+        kids = [kid for kid in element if not local_name(kid).startswith("annotation")]
+        before, after = _AROUND.get(name, ("", ""))
+        parts: list[_Piece] = [before, (element.text or "").strip()]
+        for at, kid in enumerate(kids):
+            parts += [signs[min(at, len(signs)) - 1] if at else "", kid, (kid.tail or "").strip()]
+        return [*parts, after]
     if name == "tex-math":
-        return _tex_parts(element)
+        parent = element.getparent()
+        has_alternatives = parent is not None and local_name(parent) == "alternatives"
+        if has_alternatives and child(parent, "math") is not None:
+            return []
+        tex = "".join(str(text) for text in element.itertext())
+        body = _TEX_BODY.search(tex)
+        return [latex_to_text((body[1] if body else tex).strip().strip("$"))]
     if not name:
         return [entity_to_text(element.text or "")]
-    parts: list[_Piece] = [element.text or ""]
+    parts = [element.text or ""]
     for kid in element:
         if local_name(kid) not in skip:
             parts.append(kid)
@@ -308,25 +320,3 @@ def _superscript_parts(element: Element, parts: list[_Piece]) -> list[_Piece]:
         return [" ", *parts]
     number = len(element) == 0 and _POWER.fullmatch(element.text or "")
     return ["^", (element.text or "").strip()] if number else parts
-
-
-def _tex_parts(element: Element) -> list[_Piece]:
-    """Return TeX as text without a preamble; nothing if there is MathML for the same formula."""
-    parent = element.getparent()
-    has_alternatives = parent is not None and local_name(parent) == "alternatives"
-    if has_alternatives and child(parent, "math") is not None:
-        return []
-    tex = "".join(str(text) for text in element.itertext())
-    body = _TEX_BODY.search(tex)
-    return [latex_to_text((body[1] if body else tex).strip().strip("$"))]
-
-
-def _math_parts(element: Element, name: str) -> list[_Piece]:
-    """Return the parts of a formula with the signs between them, without white space."""
-    signs = _MATH[name]
-    kids = [kid for kid in element if not local_name(kid).startswith("annotation")]
-    before, after = _AROUND.get(name, ("", ""))
-    parts: list[_Piece] = [before, (element.text or "").strip()]
-    for at, kid in enumerate(kids):
-        parts += [signs[min(at, len(signs)) - 1] if at else "", kid, (kid.tail or "").strip()]
-    return [*parts, after]

@@ -100,7 +100,33 @@ def xml_records_format(
     pattern = re.compile(text.encode(), re.DOTALL)
 
     def parse_chunk(chunk: Chunk) -> Iterator[Record]:
-        return _parse_records(chunk, pattern, names, parse)
+        around = frozenset(name.encode() for name in names.around)
+        ignored = frozenset(name.encode() for name in names.ignored)
+        data, encoding = chunk.data, chunk.context.get("encoding")
+        if encoding:
+            data = b'<?xml version="1.0" encoding="%s"?>' % encoding.encode() + data
+        text, problems = to_utf8(data)
+        yield from (problem._replace(line=chunk.line) for problem in problems)
+        line, counted, end, number = chunk.line, 0, 0, 0
+        for start, stop in _find_records(text, pattern):
+            line, counted = line + text.count(b"\n", counted, start), start
+            yield from _check_between(text[end:start], around, line)
+            end = stop
+            tag = _TAG.match(text, start)
+            if tag is not None and tag[1] in ignored:
+                number += 1
+                continue
+            root, problems = parse_fragment(text[start:stop])
+            yield from (problem._replace(line=line + problem.line - 1) for problem in problems)
+            if root is not None:
+                yield parse(root, line)
+        yield from _check_between(text[end:], around, line + text.count(b"\n", counted, end))
+        if number:
+            kinds = " or ".join(names.ignored)
+            what = (
+                f"ignored {count(number, 'record')} of the kind {kinds}, which is not a publication"
+            )
+            yield Problem(chunk.line, what, "ignored")
 
     def split(data: bytes) -> int:
         return max(_find_last_end(data, element.encode()) for element in elements)
@@ -121,36 +147,6 @@ def _collect_encoding(data: bytes, context: dict[str, str]) -> None:
     if "encoding" not in context:
         declared = DECLARED.match(data[:200])
         context["encoding"] = declared[1].decode("ascii") if declared else ""
-
-
-def _parse_records(
-    chunk: Chunk, pattern: re.Pattern[bytes], names: RecordNames, parse: RecordParser
-) -> Iterator[Record]:
-    around = frozenset(name.encode() for name in names.around)
-    ignored = frozenset(name.encode() for name in names.ignored)
-    data, encoding = chunk.data, chunk.context.get("encoding")
-    if encoding:
-        data = b'<?xml version="1.0" encoding="%s"?>' % encoding.encode() + data
-    text, problems = to_utf8(data)
-    yield from (problem._replace(line=chunk.line) for problem in problems)
-    line, counted, end, number = chunk.line, 0, 0, 0
-    for start, stop in _find_records(text, pattern):
-        line, counted = line + text.count(b"\n", counted, start), start
-        yield from _check_between(text[end:start], around, line)
-        end = stop
-        tag = _TAG.match(text, start)
-        if tag is not None and tag[1] in ignored:
-            number += 1
-            continue
-        root, problems = parse_fragment(text[start:stop])
-        yield from (problem._replace(line=line + problem.line - 1) for problem in problems)
-        if root is not None:
-            yield parse(root, line)
-    yield from _check_between(text[end:], around, line + text.count(b"\n", counted, end))
-    if number:
-        kinds = " or ".join(names.ignored)
-        what = f"ignored {count(number, 'record')} of the kind {kinds}, which is not a publication"
-        yield Problem(chunk.line, what, "ignored")
 
 
 def _find_records(text: bytes, pattern: re.Pattern[bytes]) -> Iterator[tuple[int, int]]:
@@ -419,34 +415,29 @@ def _parse_anthology(chunk: Chunk) -> Iterator[Record]:
     root, problems = open_root(chunk, "collection")
     yield from problems
     for volume in children(root, "volume"):
-        shared = _volume_fields(volume)
+        meta = child(volume, "meta")
+        year = year_in(text_at(meta, "year"))
+        journal_fields = children(meta, "journal-title", "journal-volume", "journal-issue")
+        kind = volume.get("type")
+        is_journal = kind == "journal" or (kind is None and next(journal_fields, None) is not None)
+        venue = text_at(meta, "booktitle")
+        if is_journal:
+            known = (_JOURNAL_VENUES.get(inner_text(e), "") for e in children(meta, "venue"))
+            title = text_at(meta, "journal-title") or next(filter(None, known), "")
+            venue = title or _ISSUE.sub("", venue)
+        shared = Document(
+            doc_id="",
+            type="article" if is_journal else "inproceedings",
+            editors=_parse_people(meta, "editor"),
+            year=year,
+            date=iso_date(year, month_in(text_at(meta, "month"))),
+            venue=venue or None,
+            volume=(text_at(meta, "journal-volume") or None) if is_journal else None,
+            number=(text_at(meta, "journal-issue") or None) if is_journal else None,
+            publisher=text_at(meta, "publisher") or None,
+        )
         for entry in children(volume, "frontmatter", "paper"):
             yield from _parse_paper(entry, volume, shared, source_line(entry, chunk))
-
-
-def _volume_fields(volume: Element) -> Document:
-    """Return the fields that the papers of a volume share, as a document without an id."""
-    meta = child(volume, "meta")
-    year = year_in(text_at(meta, "year"))
-    journal_fields = children(meta, "journal-title", "journal-volume", "journal-issue")
-    kind = volume.get("type")
-    is_journal = kind == "journal" or (kind is None and next(journal_fields, None) is not None)
-    venue = text_at(meta, "booktitle")
-    if is_journal:
-        known = (_JOURNAL_VENUES.get(inner_text(e), "") for e in children(meta, "venue"))
-        title = text_at(meta, "journal-title") or next(filter(None, known), "")
-        venue = title or _ISSUE.sub("", venue)
-    return Document(
-        doc_id="",
-        type="article" if is_journal else "inproceedings",
-        editors=_parse_people(meta, "editor"),
-        year=year,
-        date=iso_date(year, month_in(text_at(meta, "month"))),
-        venue=venue or None,
-        volume=(text_at(meta, "journal-volume") or None) if is_journal else None,
-        number=(text_at(meta, "journal-issue") or None) if is_journal else None,
-        publisher=text_at(meta, "publisher") or None,
-    )
 
 
 def _parse_paper(entry: Element, volume: Element, shared: Document, line: int) -> Iterator[Record]:

@@ -289,7 +289,21 @@ def duplicate_documents(subject: Subject) -> pl.DataFrame:
 )
 def near_duplicate_titles(subject: Subject) -> pl.DataFrame:
     documents = subject.documents
-    pairs = near_pairs(documents["plain"], author_keys(documents), ALIKE)
+    # The family names and first initials for each long title that is not a heading.
+    name = pl.col("authors").str.extract("^([^,]*(?:, *.)?)")
+    authors = (
+        documents.lazy()
+        .with_row_index("row")
+        .filter(pl.col("plain").str.len_chars() >= SHORTEST)
+        .filter(pl.len().over("plain") < HEADING)
+        .select("row", "authors")
+        .explode("authors")
+        .select("row", key=plain_title(name))
+        .filter(pl.col("key") != "")
+        .unique()
+        .collect()
+    )
+    pairs = near_pairs(documents["plain"], authors, ALIKE)
     if pairs.is_empty():
         return no_findings()
     columns = ("doc_id", "title", "year", "source", "line")
@@ -306,24 +320,6 @@ def near_duplicate_titles(subject: Subject) -> pl.DataFrame:
     )  # fmt: skip
     return make_findings(
         both.filter(pl.Series(same_numbers)), name="doc_id", what=what, where=format_place()
-    )
-
-
-def author_keys(documents: pl.DataFrame) -> pl.DataFrame:
-    """Return the authors of each document with a long title that is not a heading: ``row`` and
-    ``key``, the family name and first initial."""
-    name = pl.col("authors").str.extract("^([^,]*(?:, *.)?)")
-    return (
-        documents.lazy()
-        .with_row_index("row")
-        .filter(pl.col("plain").str.len_chars() >= SHORTEST)
-        .filter(pl.len().over("plain") < HEADING)
-        .select("row", "authors")
-        .explode("authors")
-        .select("row", key=plain_title(name))
-        .filter(pl.col("key") != "")
-        .unique()
-        .collect()
     )
 
 

@@ -202,7 +202,24 @@ def _copies_of_abstracts(subject: Subject) -> pl.DataFrame:
     """
     queries = subject.queries.with_row_index("query")
     queries = queries.with_columns(plain=plain_title(pl.col("text")))
-    shared = _windows(queries).join(_probes(subject.texts), on="probe")
+    text = pl.col("abstract")
+    size = text.str.len_chars()
+    cuts = (text.str.slice(0, _CUT), text.str.slice(size // 2, _CUT))
+    long = subject.texts.lazy().with_row_index("row").filter(size >= SHORTEST)
+    probes = [long.select("row", probe=plain_title(cut).str.slice(0, _PROBE)) for cut in cuts]
+    room = pl.col("plain").str.len_chars().cast(pl.Int64) - _PROBE
+    shared = (
+        queries.lazy()
+        .filter(room >= 0)
+        .select("query", "plain", at=pl.int_ranges(room + 1))
+        .explode("at")
+        .select("query", probe=pl.col("plain").str.slice(pl.col("at"), _PROBE))
+        .unique()
+        .collect()
+    ).join(
+        pl.concat(pl.collect_all(probes)).filter(pl.col("probe").str.len_chars() == _PROBE),
+        on="probe",
+    )
     pairs = shared.select("query", "row").unique()
     texts = subject.texts.with_row_index("row").select("row", "doc_id", "abstract")
     likely = (
@@ -227,30 +244,6 @@ def coverage(abstract: str, query: str) -> float:
     """Return the share of the abstract's runs of five letters that are in the query, too."""
     ours, theirs = grams(abstract, _GRAM), grams(query, _GRAM)
     return len(ours & theirs) / max(1, len(ours))
-
-
-def _probes(texts: pl.DataFrame) -> pl.DataFrame:
-    """Return letters from the start and the middle of each abstract: ``row`` and ``probe``."""
-    text = pl.col("abstract")
-    size = text.str.len_chars()
-    cuts = (text.str.slice(0, _CUT), text.str.slice(size // 2, _CUT))
-    long = texts.lazy().with_row_index("row").filter(size >= SHORTEST)
-    probes = [long.select("row", probe=plain_title(cut).str.slice(0, _PROBE)) for cut in cuts]
-    return pl.concat(pl.collect_all(probes)).filter(pl.col("probe").str.len_chars() == _PROBE)
-
-
-def _windows(queries: pl.DataFrame) -> pl.DataFrame:
-    """Return every run of letters of each query as long as a probe: ``query`` and ``probe``."""
-    size = pl.col("plain").str.len_chars().cast(pl.Int64) - _PROBE
-    return (
-        queries.lazy()
-        .filter(size >= 0)
-        .select("query", "plain", at=pl.int_ranges(size + 1))
-        .explode("at")
-        .select("query", probe=pl.col("plain").str.slice(pl.col("at"), _PROBE))
-        .unique()
-        .collect()
-    )
 
 
 # --- Citing papers ------------------------------------------------------------------------------

@@ -215,7 +215,15 @@ class Reader:
             row["records"] = tops[str(row["source"])]
             if row["source"] in unfinished:
                 row["sha256"] = ""  # so that it is read again
-        self._report_empty_sources(counts, fresh)
+        reported = {name for name, _ in self.problems}
+        reported.update(fresh["problems"]["source"] if "problems" in fresh else ())
+        empty = [name for name, count in counts.items() if not count and name not in reported]
+        if not self.only:
+            known = {_top(name) for name in (*reported, *counts)}
+            empty += [str(row["source"]) for row in self.sources if row["source"] not in known]
+        for name in empty:
+            what = ONLY_STRINGS if self._strings.has_strings(name) else "no record was found in it"
+            self.problems.append((name, Problem(1, what, "ignored")))
         return fresh
 
     def _parse_files(
@@ -223,20 +231,6 @@ class Reader:
     ) -> list[ParsedJob]:
         """Parse new and changed files into tables under ``folder``."""
         return parse_all(self._pieces(files, pruned), folder, self.workers)
-
-    def _report_empty_sources(self, counts: Counter[str], fresh: Frames) -> None:
-        """Add a problem for each source that has neither records nor problems."""
-        reported = {source for source, _ in self.problems}
-        reported.update(fresh["problems"]["source"] if "problems" in fresh else ())
-        empty = [source for source, count in counts.items() if not count and source not in reported]
-        if not self.only:
-            known = {_top(source) for source in (*reported, *counts)}
-            empty += [str(row["source"]) for row in self.sources if row["source"] not in known]
-        for source in empty:
-            what = (
-                ONLY_STRINGS if self._strings.has_strings(source) else "no record was found in it"
-            )
-            self.problems.append((source, Problem(1, what, "ignored")))
 
     def _pieces(self, files: list[SourceFile], pruned: set[str]) -> Iterator[Piece]:
         for file, row in self._select_changed(files, pruned):

@@ -102,7 +102,13 @@ class SourceNames:
         if name_here is not None:
             return name_here
         if not is_inside and not (self._absolute and not whole.startswith(_NOWHERE)):
-            return self._new(linked, real)
+            parts = _text(linked).strip("/").split("/")
+            for number in range(1, len(parts) + 1):
+                name = "/".join(parts[-number:])
+                if name not in self._known and not self._is_taken(name):
+                    break
+            self._elsewhere[_place(real)] = name
+            return name
         name = _text(whole if self._absolute else os.path.relpath(inside, self._home))
         if self._is_taken(name):
             name = f"./{name}"
@@ -123,15 +129,6 @@ class SourceNames:
     def place(self, name: str) -> str:
         """Return the hash of a given path, or "" if the name itself is the path."""
         return next((place for place, other in self._elsewhere.items() if other == name), "")
-
-    def _new(self, whole: str, real: str) -> str:
-        parts = _text(whole).strip("/").split("/")
-        for number in range(1, len(parts) + 1):
-            name = "/".join(parts[-number:])
-            if name not in self._known and not self._is_taken(name):
-                break
-        self._elsewhere[_place(real)] = name
-        return name
 
 
 def _named(place: str, name_of: Callable[[str], str | None]) -> str | None:
@@ -322,7 +319,16 @@ def _members(
     elif magic.startswith(b"PK\x03\x04"):
         yield from _zip_members(buffered, name, depth, budget, magic)
     elif magic[257:262] == b"ustar":
-        yield from _tar_members(buffered, name, depth, budget)
+        with tarfile.open(fileobj=buffered, mode="r|") as archive:
+            for info in archive:
+                label = _label(name, info.name)
+                if info.isdir() or not label:
+                    continue
+                content = archive.extractfile(info) if info.isreg() else None
+                if content is None:
+                    yield Problem(1, f"{label}: a link or device, not a file", "ignored")
+                    continue
+                yield from _members(content, label, depth + 1, budget)
     elif (inner := decompress(buffered, magic, budget)) is not None:
         yield from _members(inner, name, depth + 1, budget)
     else:
@@ -335,21 +341,6 @@ def _label(archive: str, member: str) -> str:
     named = [part for part in parts if part not in ("/", "..", ".")]
     hidden = any(part.startswith((".", "__MACOSX")) for part in named)
     return "" if hidden else f"{archive}!{printable('/'.join(named))}"
-
-
-def _tar_members(
-    stream: BinaryIO, name: str, depth: int, budget: DecompressionBudget
-) -> Iterator[Member | Problem]:
-    with tarfile.open(fileobj=stream, mode="r|") as archive:
-        for info in archive:
-            label = _label(name, info.name)
-            if info.isdir() or not label:
-                continue
-            content = archive.extractfile(info) if info.isreg() else None
-            if content is None:
-                yield Problem(1, f"{label}: a link or device, not a file", "ignored")
-                continue
-            yield from _members(content, label, depth + 1, budget)
 
 
 def _overlapping(infos: list[zipfile.ZipInfo]) -> set[zipfile.ZipInfo]:

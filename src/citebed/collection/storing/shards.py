@@ -66,7 +66,15 @@ class Shards:
                 with reusable_path(self._path(name, "documents")) as file:
                     every = pl.scan_parquet(file, glob=False).select("doc_id")
                     ids = every.join(wanted.lazy(), on="doc_id", how="semi").collect()
-            others = of_shard(frames, ids["doc_id"])
+            mine = pl.DataFrame({"doc_id": ids["doc_id"]})
+            contexts = frames["contexts"].with_row_index("at")
+            mentions = contexts.select("at", doc_id="cited").explode("doc_id")
+            mentions = mentions.join(mine, on="doc_id", how="semi", maintain_order="left")
+            lists = mentions.group_by("at", maintain_order=True).agg(cited="doc_id")
+            some = contexts.drop("cited").join(lists, on="at", maintain_order="left")
+            papers = frames["papers"].join(some, on="paper_id", how="semi", maintain_order="left")
+            sections = frames["sections"].join(mine, on="doc_id", how="semi", maintain_order="left")
+            others = {"contexts": some, "papers": papers, "sections": sections}
             write_shard(self._ready / SHARDS / name, others, manifest, number)
 
     def replaced_files(self, folder: Path) -> list[str]:
@@ -111,19 +119,6 @@ def _split(pieces: Iterable[pl.DataFrame], size: int) -> Iterator[Iterator[pl.Da
     yield shard()
     while left.height:
         yield shard()
-
-
-def of_shard(frames: Frames, ids: pl.Series) -> Frames:
-    """Return the sections of some documents, and the contexts and papers that cite them."""
-    mine = pl.DataFrame({"doc_id": ids})
-    contexts = frames["contexts"].with_row_index("at")
-    cited = contexts.select("at", doc_id="cited").explode("doc_id")
-    cited = cited.join(mine, on="doc_id", how="semi", maintain_order="left")
-    lists = cited.group_by("at", maintain_order=True).agg(cited="doc_id")
-    some = contexts.drop("cited").join(lists, on="at", maintain_order="left")
-    papers = frames["papers"].join(some, on="paper_id", how="semi", maintain_order="left")
-    sections = frames["sections"].join(mine, on="doc_id", how="semi", maintain_order="left")
-    return {"contexts": some, "papers": papers, "sections": sections}
 
 
 def write_shard(folder: Path, frames: Frames, manifest: Manifest, number: int) -> None:
