@@ -238,6 +238,11 @@ def test_junk_between_records_is_passed_over() -> None:
 
 def test_fields_without_a_record_are_reported_once() -> None:
     assert [item.line for item in read("AU  - Muster, Anna\nTI  - Lost\nER  - \n")] == [1]
+    whole = "TY  - JOUR\nTI  - One\nER  - \n"
+    items = read(f"{whole}\nAU  - Muster, Anna\nTI  - Lost\n\n{whole}")
+    assert [(item.line, isinstance(item, Document)) for item in items] == [
+        (1, True), (5, False), (8, True),
+    ]  # fmt: skip
 
 
 def test_an_empty_record_is_skipped() -> None:
