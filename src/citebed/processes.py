@@ -23,7 +23,6 @@ import threading
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
@@ -112,7 +111,9 @@ class Worker:
         known: Collection[Callable[..., Any]] | None = None,
     ) -> None:
         self._target, self._prepare, self._patience_s = target, prepare, patience
-        self._load = pickle.load if known is None else partial(_load_known, (*known, *_TOLD))
+        self._load: Callable[[IO[bytes]], Any] = pickle.load
+        if known is not None:
+            self._load = lambda stream: _Known(stream, (*known, *_TOLD)).load()
         self._process: subprocess.Popen[bytes] | None = None
         self._ended = threading.Event()
 
@@ -126,7 +127,10 @@ class Worker:
             try:
                 self._check()  # again: the closing thread may not have seen the new child
                 _send(process.stdin, pickle.dumps((self._target, job), protocol=5))
-                _heard_of(process.stdout)
+                # Wait until there is a result or the pipe closes; Ctrl-C interrupts only this wait.
+                watched = select.poll()
+                watched.register(process.stdout, select.POLLIN)
+                watched.poll()
                 answer = self._load(process.stdout)
             except (BrokenPipeError, ConnectionResetError, EOFError, pickle.UnpicklingError):
                 self.close()
@@ -281,13 +285,6 @@ def _translate_thread_errors() -> Iterator[None]:
         raise WorkerNotStarted(_NO_START.format(error)) from error
 
 
-def _heard_of(stream: IO[bytes]) -> None:
-    """Wait until there is a result or the pipe closes; Ctrl-C interrupts only this wait."""
-    watched = select.poll()
-    watched.register(stream, select.POLLIN)
-    watched.poll()
-
-
 def _send(stream: IO[bytes], message: bytes) -> None:
     stream.write(message)
     stream.flush()
@@ -308,10 +305,6 @@ class _Known(pickle.Unpickler):
 
 
 _TOLD = (Failure, CitebedError, WorkerError, OSError)
-
-
-def _load_known(known: Iterable[Callable[..., Any]], stream: IO[bytes]) -> Any:
-    return _Known(stream, known).load()
 
 
 # --- In a worker --------------------------------------------------------------------------------

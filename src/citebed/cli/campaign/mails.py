@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -242,25 +242,24 @@ def returns(
     """
     done = open_folder(folder).returns(paths, again=again, charset=charset)
     if as_json:
-        print_json([_returned_row(each) for each in done])
+        rows = [
+            {
+                "file": printable(each.name),
+                "outcome": each.outcome,
+                "via": each.via,
+                "questions": each.recorded.questions if each.recorded else 0,
+                "judgements": each.recorded.judgements if each.recorded else 0,
+                "unread": [{"line": line, "what": what} for line, what in each.unread],
+            }
+            for each in done
+        ]
+        print_json(rows)
     for each in done if not as_json else ():
         typer.echo(f"{printable(each.name)}: {each.summary()}")
         for line, what in each.unread:
             place = f"line {line}: " if line else ""
             typer.echo(f"  {place}{what}", err=True)
     return int(any(each.unread for each in done))
-
-
-def _returned_row(each: Any) -> dict[str, Any]:
-    recorded = each.recorded
-    return {
-        "file": printable(each.name),
-        "outcome": each.outcome,
-        "via": each.via,
-        "questions": recorded.questions if recorded else 0,
-        "judgements": recorded.judgements if recorded else 0,
-        "unread": [{"line": line, "what": what} for line, what in each.unread],
-    }
 
 
 def organiser(
