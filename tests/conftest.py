@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import compileall
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +30,8 @@ os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 for name in ("COLUMNS", "LINES"):
     os.environ.pop(name, None)
 sys.dont_write_bytecode = False
+# A shell starts background jobs with Ctrl-C ignored, but tests interrupt processes.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 MEMORY = Path("/dev/shm")
