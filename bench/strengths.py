@@ -39,7 +39,7 @@ from common import shared_data, write_between
 SIZES = (200, 300, 400, 500)
 QUESTIONS, OF_OTHERS = 150, 40
 EVERYDAY = Path(__file__).with_name("everyday.txt").read_text("utf-8").splitlines()
-INSIDE, OUTSIDE = "cites a paper in the library", "cites none"
+INSIDE, OUTSIDE = "cites a paper of the collection", "cites none"
 KINDS = (INSIDE, OUTSIDE, "from the other field", "everyday sentence")
 STRENGTHS = ("strong", "fair", "weak")
 STRONG_RIGHT, FAIR_RIGHT = 0.5, 0.2
@@ -283,7 +283,7 @@ def main() -> None:
         "life sciences": of_libraries(life, halves[1], unseen, "told"),
         "computer science": of_libraries(machines, unseen, halves[1], "computing"),
     }
-    head = ["library from", "sentence", "number of sentences",
+    head = ["collection from", "sentence", "number of sentences",
             *(f"{each}: correct" for each in STRENGTHS),
             "sentences with a strong match", "sentences without suggestions"]  # fmt: skip
     rows = [row for name, found in groups.items() for row in rows_of(name, found)]
