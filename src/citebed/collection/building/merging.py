@@ -107,7 +107,7 @@ def is_elsewhere(left: Place, right: Place) -> bool:
     If the pages are known, the places are different if the pages do not overlap and the volume, the
     issue or the venue differs, or if both have the same venue. If a page range starts at 1, it may
     be a preprint's, so a difference of venues does not count. If pages are unknown, the places are
-    different if the same venue has another issue.
+    different if they have the same venue but different issues.
     """
     issue = _differ(left.issue, right.issue)
     same_venue = left.venue is not None and left.venue == right.venue
