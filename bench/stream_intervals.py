@@ -68,7 +68,7 @@ def held(number: int, same: bool, truth: dict[str, float]) -> np.ndarray:
             scores.pairs.slice,
         )
         how = {"samples": SAMPLES, "seed": number}
-        reach = float(stdtrit(cells.fewest - 1, 0.975)) * cells.error
+        reach = float(stdtrit(cells.smaller_unit_count - 1, 0.975)) * cells.error
         limits = [mean_interval(queries, method=kind, **how)[:2] for kind in QUERY_KINDS]
         limits += [(cells.mean - reach, cells.mean + reach), crossed_interval(cells, **how)[:2]]
         rows.append([low <= truth[weight] <= high for low, high in limits])
