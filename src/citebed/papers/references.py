@@ -154,7 +154,7 @@ def _split_title(text: str, authors: AuthorList, dated: bool) -> _Titled:
 
 
 _NEXT = r"[^\Wa-z]|[(\[“\"‘«]|[a-z][a-z ]{2,40} \d|[a-z]{1,5}[A-Z]|in\b"
-_POINT = compile_regex(rf"(?P<sign>[.?!]+)(?P<quote>[”\"’»]?)(?:\s++(?={_NEXT})|\s*$)")
+_POINT = compile_regex(rf"(?<![.?!])(?P<sign>[.?!]++)(?P<quote>[”\"’»]?)(?:\s++(?={_NEXT})|\s*$)")
 _ABBREVIATED = compile_regex(
     r"(?:^|[\s(\[“\"‘.])(?:[^\W\d_]|vs|St|Dr|Mr|Mrs|Ms|Prof|cf|e\.g|i\.e|al|approx|No|Nos|Vol|Fig"
     r"|ca|resp|Jr|Sr|sp|spp|var|subsp|cv|nov|Mt|Ft|etc|viz|Inc|Co|Ltd|Corp)$"
