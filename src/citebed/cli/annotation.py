@@ -27,7 +27,11 @@ class AnnotateOptions:
     """How to annotate papers."""
 
     output: Path | None = option(
-        None, "The folder for .xml, .dois and .review.json files.", "--output", "-o"
+        None,
+        "Folder for the annotations: .xml (citing paragraphs), .dois (the DOIs of the references) "
+        "and .review.json.",
+        "--output",
+        "-o",
     )
     sections: str = option(
         "introduction,related work", "Sections to annotate, comma-separated, or 'all'."
@@ -45,7 +49,9 @@ class ReviewOptions:
 
     review: bool = option(False, "Review a folder of annotations in the browser.")
     export: bool = option(
-        False, "With --review: write the confirmed .xml and .dois files and exit.", needs="review"
+        False,
+        "With --review: write .xml and .dois files with what you confirmed, and exit.",
+        needs="review",
     )
     sure: float = option(
         THRESHOLD,

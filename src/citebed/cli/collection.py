@@ -41,12 +41,15 @@ class RuleOptions:
     reviews: str | None = option(None, "Letters and book reviews: keep or drop.")
     languages: str | None = option(None, "Languages to keep, e.g. en,de; 'all' for all.")
     no_future: bool | None = option(
-        None, "Cited papers later than the citing paper are not relevant.", "--no-future/--future"
+        None,
+        "With --no-future, cited papers that appeared after the citing paper do not count as "
+        "relevant (default: they do).",
+        "--no-future/--future",
     )
     sections: str | None = option(
         None,
         "Sections to create queries from, e.g. 'introduction,related work'; 'all' (default) for "
-        "all sections; 'none' stands for text without a heading.",
+        "all sections; 'none' in the list means text without a heading.",
     )
     anonymise: bool | None = option(
         None, "Remove cited authors' names from queries (default).", "--anonymise/--keep-names"
@@ -74,8 +77,8 @@ class ImportCommand:
     absolute_paths: bool = option(False, "Store absolute source paths instead of names.")
     finish: bool = option(
         False,
-        "First finish an import that another user began and that was interrupted. Only for "
-        "collections from people whom you trust.",
+        "If another user's import into this collection was interrupted, complete it first. Use "
+        "this only if you trust that user.",
     )
     shard_size: int | None = option(
         None, "Documents per part (shard); 0: do not split. Later imports keep the setting.", min=0
@@ -228,7 +231,7 @@ def stats(
         ),
     ] = False,
 ) -> None:
-    """Count documents, citation contexts, queries, and references that are in the collection.
+    """Count documents, citing paragraphs and sentences, queries, and references of a collection.
 
     Example: citebed stats acm-cr/ --plot acm-cr.svg
     """

@@ -36,7 +36,7 @@ class ContrastOutput(TableOptions):
     part: ContrastPart | None = option(
         None,
         "Print only this table. 'movers' are the queries that change most, 'conclusions' the "
-        "significant differences; only --part queries prints 'queries'.",
+        "significant differences, 'queries' the scores of every query (not part of --full).",
     )
     full: bool = option(False, f"{FULL} With --plots: draw all figures.", "--full", "--all")
     plots: Path | None = option(
@@ -67,11 +67,12 @@ def contrast(
 ) -> None:
     """Compare the same runs under two judgement sets.
 
-    Prints each measure under both sets and a summary of what changes. --full adds correlations of
-    systems and of queries (Kendall's τ, and τ_AP with the second set as the truth), which
-    significant differences remain, how much each of them changes, and the queries that change most.
-    Only queries that both sets judge count, and only those with a relevant document in both
-    (--keep-empty keeps the others). By default, the measures are AP, P@5, Rprec, GMAP and Bpref.
+    Prints each measure under both sets and a summary of what changes. --full adds: correlations of
+    systems and of queries (Kendall's τ, and τ_AP with the second set as the truth); the differences
+    between runs, how much each changes, and whether it stays significant; the queries that change
+    most. A query counts only if both sets judge it, and if it has a relevant document in both
+    (--keep-empty drops the second condition). By default, the measures are AP, P@5, Rprec, GMAP and
+    Bpref.
 
     Example: citebed contrast t1.qrels t12.qrels runs/*.run -m AP -m Bpref --plots figures/
     """

@@ -60,7 +60,7 @@ class FilterCommand:
         max=1e6,
         needs="on",
     )
-    as_json: bool = option(False, "Print rows as JSON, for programs.", "--json")
+    as_json: bool = option(False, "Print the results as JSON, for programs.", "--json")
     quiet: bool = option(False, "Hide progress, notes and summary.", "-q")
 
 

@@ -171,14 +171,14 @@ def typed(context: typer.Context) -> str:
     return shlex.join(words)
 
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print rows as JSON, for programs.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON, for programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress and summary.")]
 CollectionFolder = Annotated[
     Path, typer.Argument(metavar="COLLECTION", help="The collection's folder.", show_default=False)
 ]
 QrelsFile = Annotated[Path, typer.Argument(help="Judgements (qrels or Parquet).", metavar="QRELS")]
 QrelsFiles = Annotated[list[Path], typer.Argument(help="Judgement sets.", metavar="QRELS…")]
-_RUNS = "Runs in TREC or KBA format (.gz allowed), or Parquet"
+_RUNS = "Runs in TREC format or TREC KBA's filter format (.gz allowed), or Parquet"
 RunFiles = Annotated[list[Path], typer.Argument(help=f"{_RUNS}.", metavar="RUN…")]
 RunSources = Annotated[
     list[str],
@@ -195,8 +195,8 @@ TableFormat = Literal["table", "json", "csv", "markdown", "latex"]
 class RowOptions:
     """The format of the output: a table for people, or rows for programs."""
 
-    as_json: bool = option(False, "Print rows as JSON, for programs.", "--json")
-    as_csv: bool = option(False, "Print rows as CSV, for programs.", "--csv")
+    as_json: bool = option(False, "Print the results as JSON, for programs.", "--json")
+    as_csv: bool = option(False, "Print the results as CSV, for programs.", "--csv")
 
     @property
     def style(self) -> str:

@@ -68,7 +68,7 @@ def cited_and_non_cited(
     """Table 5 of Ritchie, Robertson & Teufel (2007).
 
     Eight runs under both sets of judgements. The measures are MAP, P(5), R-precision, GMAP and
-    bpref; each run has 100 documents per query. Only queries that both files judge count.
+    bpref; each run has 100 documents per query. A query counts only if both files judge it.
 
     Example: citebed published cited-and-non-cited mine/ topics.jsonl t1.qrels t12.qrels
     """

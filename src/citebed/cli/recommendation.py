@@ -44,7 +44,11 @@ class RecommendCommand:
         None, "Only papers published up to this year or date, e.g. 2019 or 2019-07-31."
     )
     min_probability: float | None = option(
-        None, "Minimum probability; 0 always shows the best papers.", min=0.0, max=1.0
+        None,
+        "Show only papers with at least this probability of being right; 0 shows the best papers "
+        "for any text.",
+        min=0.0,
+        max=1.0,
     )
     keep_cited: bool = option(False, "Also show papers that the text already cites.")
     bib: tuple[Path, ...] = option((), "Your .bib file; papers in it are marked (repeatable).")
@@ -66,13 +70,15 @@ class RecommendOutput:
     html: Path | None = option(
         None, "Write the recommendations to this .html file instead of printing them."
     )
-    full: bool = option(False, "Print BibTeX entries with all fields instead of short ones.")
+    full: bool = option(
+        False, "With --bibtex or --append: write entries with all fields instead of short ones."
+    )
     format: str | None = option(
         None, f"One of {', '.join(_FORMS)}; 'lines' prints 'file:line:column: message' for editors."
     )
     bibtex: bool = option(False, "Print BibTeX entries, ready to paste.")
-    as_json: bool = option(False, "Print rows as JSON, for programs.", "--json")
-    as_csv: bool = option(False, "Print rows as CSV, for programs.", "--csv")
+    as_json: bool = option(False, "Print the results as JSON, for programs.", "--json")
+    as_csv: bool = option(False, "Print the results as CSV, for programs.", "--csv")
 
     @property
     def form(self) -> str:

@@ -57,12 +57,14 @@ class IndexCommand:
         None, "Compute document vectors with this encoder: a folder, or a Hugging Face name."
     )
     static: str | None = option(
-        None, "Word vectors from 'citebed train static'; 'shipped' for those of citebed itself."
+        None,
+        "Word vectors to use: the file that 'citebed train static' wrote, or 'shipped' for those "
+        "that come with citebed.",
     )
     fit: bool | None = option(
         None,
-        "Use the abstracts to re-estimate how much word vectors count (default: once, and again "
-        "when 10 % of the documents have changed).",
+        "Estimate from the abstracts how much weight word vectors get in a ranking (default: when "
+        "the index is new, and again when 10 % of the documents have changed).",
         "--fit/--no-fit",
     )
     workers: int = option(0, "Number of indexing processes (0: one per core).")
@@ -77,8 +79,9 @@ def index(
 ) -> None:
     """Index a collection for searching, or update its index.
 
-    citebed reads only new and changed documents. The field 'citing' holds the sentences in which
-    other papers cite a document. With --on, every part (shard) of a collection gets its own index.
+    citebed reads only new and changed documents. It also indexes the sentences in which other
+    papers cite a document, as the document's field 'citing'. With --on, every part (shard) of a
+    collection gets its own index.
 
     Example: citebed index acm-cr/
     """

@@ -65,7 +65,7 @@ class TimelineCommand(TableOptions):
     by_kind: bool = option(
         False,
         "Also print scores by kind of query: atemporal (no burst of relevant documents), "
-        "unambiguous (one) or ambiguous (several). With --json or --csv: instead of other scores.",
+        "unambiguous (one) or ambiguous (several). With --json or --csv: print only these scores.",
     )
     teams: bool = option(
         False,
@@ -106,11 +106,12 @@ class PageOptions:
     )
     pair: tuple[str, str] | None = option(
         None,
-        "Two runs to plot as areas (default: the best run and the next ones).",
+        "Two runs to compare in the area figure (default: the best run with each of the next "
+        "three).",
         metavar="RUN RUN",
     )
     areas: Literal["time", "weight"] = option(
-        "time", "Area width per slice: 'time' (duration) or 'weight'."
+        "time", "Width of a slice in the area figure: 'time' (its duration) or 'weight'."
     )
 
 
@@ -129,7 +130,8 @@ def timeline(
     Each document has a time: an epoch second in front of its id, as in TREC KBA, or from --times.
     citebed scores a run's documents in a slice against the relevant documents in that slice, and
     ignores slices that have none. A query's score is the weighted mean over slices, a system's
-    score the mean over queries.
+    score the mean over queries. With --baseline, --test or --correct, citebed also tests the
+    differences between runs.
 
     Example: citebed timeline kba.qrels *.run --slice 7d --weight uniform --weight burst -m AP
     """

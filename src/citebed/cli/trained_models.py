@@ -68,7 +68,7 @@ class SampleOptions:
 class PrintOptions:
     """The output of a training."""
 
-    as_json: bool = option(False, "Print rows as JSON, for programs.", "--json")
+    as_json: bool = option(False, "Print the results as JSON, for programs.", "--json")
     quiet: bool = option(False, "Hide progress and summary.", "-q")
 
     @property

@@ -41,10 +41,11 @@ def serve(
 ) -> None:
     """Open the workbench in a browser: recommend, search, compare, import; or serve a campaign.
 
-    By default, only this machine can reach it, at the address that citebed prints. With another
-    --host, or --address, users need the password that you set in CITEBED_PASSWORD. Scripts use the
-    key that /api/docs describes. Assessors open a campaign with personal links, organisers with a
-    password ('citebed campaign organiser'). The workbench of a collection lists the campaign, too.
+    By default, only this machine can reach it, at the address that citebed prints. If you set
+    --address, or a --host that other machines can reach, users need the password that you set in
+    CITEBED_PASSWORD. Scripts use the key that /api/docs describes. Assessors open a campaign with
+    personal links, organisers with a password ('citebed campaign organiser'). If you name a
+    collection and a campaign, the workbench has a page that lists the campaign.
 
     Example: citebed serve acm-cr/
     """
@@ -96,7 +97,7 @@ def desk(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the drafts in the workbench and export your feedback on them.
+    """List the drafts that you saved in the workbench, and export your feedback on them.
 
     "Good" and "Not this" of 'citebed serve' become your own test collection: 'citebed search'
     takes the queries, 'citebed evaluate' the judgements, and 'citebed tune' both.

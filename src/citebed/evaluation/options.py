@@ -88,8 +88,8 @@ class Resampling:
 
     cluster: Mapping[str, str] | str | Path | None = option(
         None,
-        "Resample clusters of queries instead of queries: 'paper' (or another field of the "
-        "queries), or a file of lines 'query_id cluster'.",
+        "Treat queries of one cluster, e.g. of one paper, as dependent in intervals and tests: "
+        "'paper' (or another field of the queries), or a file of lines 'query_id cluster'.",
         kind=str | None,
     )
     queries: Path | None = option(None, "Queries (JSON Lines) for --cluster.")

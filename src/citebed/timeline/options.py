@@ -43,7 +43,7 @@ class TimelineOptions:
     weight: str | Sequence[str] = option(
         "uniform",
         "How slices count in the mean: uniform, burst (by their relevant documents) or recency:30d "
-        "(half for every 30 days of age). Repeatable.",
+        "(the weight halves with every 30 days of age). Repeatable.",
         "--weight",
         "-w",
         kind=tuple[str, ...],

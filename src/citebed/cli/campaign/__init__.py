@@ -6,7 +6,8 @@ from citebed.cli.campaign import mails, pools, results
 from citebed.cli.options import command_group
 
 campaign = command_group(
-    "Build a test collection in two phases: ask authors of papers what is relevant.",
+    "Build a test collection with authors of papers, who judge papers that they cited (phase one) "
+    "and others (phase two).",
     new=mails.new,
     settings=mails.settings,
     papers=mails.papers,
