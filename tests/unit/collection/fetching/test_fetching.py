@@ -205,7 +205,7 @@ def test_a_changed_file_is_copied_from_the_start(mirror: Path, attempt: Try) -> 
         ("ftp://127.0.0.1/mirror", "expected a file://"),
         ("file://elsewhere/mirror", "three slashes"),
         ("http://[bad", "not a usable address"),
-        ("file:///nonexistent", "there is no file /nonexistent/a.bin"),
+        ("file:///nonexistent", "no such file: /nonexistent/a.bin"),
     ],
 )
 def test_unusable_mirrors(mirror: Path, attempt: Try, address: str, message: str) -> None:
