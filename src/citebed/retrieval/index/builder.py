@@ -1,4 +1,4 @@
-"""Building the index of a collection. Only new and changed documents are counted."""
+"""Building the index of a collection. Only terms of new and changed documents are counted."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ from citebed.retrieval.vectors.vectors import Embedder, Quantised
 from citebed.wording import printable
 
 COMPILED_ROWS = 10_000
-"""From this many rows on, compiled code counts them in threads. Loading it takes a second."""
+"""With this many rows, compiled code counts their terms in threads. It loads in a second."""
 _TEXT = (("title", "title"), ("abstract", "abstract"), ("keywords", "keywords"))
 _HASHING = f"polars {pl.__version__}"
 _Arrays = dict[str, NDArray[Any]]
@@ -74,11 +74,11 @@ _Arrays = dict[str, NDArray[Any]]
 class IndexOptions:
     """How to build an index.
 
-    ``analyser``: by default the one that fits the languages of the texts. ``citing``: contexts
-    files for the citing text. ``workers``: number of threads, by default one per core. ``rebuild``:
-    use nothing of the old index. ``neural``: an encoder, whose vectors are added to the static
-    vectors; without it, the index keeps its old ones. ``static``: another static model.
-    ``compiled``: let compiled code count even a small collection.
+    ``analyser``: by default the one that fits the languages of the texts. ``citing``: files with
+    citation contexts, to index with the documents that they cite. ``workers``: number of threads,
+    by default one per core. ``rebuild``: use nothing of the old index. ``neural``: an encoder, for
+    vectors beside the static ones; without it, the old encoder vectors stay. ``static``: another
+    static model. ``compiled``: let compiled code count even a small collection.
     """
 
     analyser: str = AUTO
@@ -110,14 +110,14 @@ def write_index(
 ) -> IndexReport:
     """Build or update the index of a collection. `citebed.build_index` also fits ranking weights.
 
-    An encoder reads the documents last. The index can be used before and meanwhile.
+    An encoder runs as the last step; the rest of the index can be used while it runs.
     """
     options = options or IndexOptions()
     collection = open_collection(collection)
     folder = collection.folder / FOLDER
     with lock_collection(collection.folder):
         layout.sweep(check_not_link(folder))
-        old = None  # unless it exists, is intact, and hashed documents in the same way
+        old = None  # the old index, if it is intact and its hashes are comparable
         with contextlib.suppress(CollectionError):
             found = Index(folder)
             found.verify()
@@ -215,7 +215,7 @@ def _make_report(
 
 @dataclass
 class _Citing:
-    """Citing text: the paper and document of each row, and what was counted of it, by row."""
+    """The rows of citing text, with the citing paper, document, length and terms of each."""
 
     papers: list[str]
     years: list[int | None]
@@ -334,7 +334,7 @@ class _Builder:
         documents = pl.concat(hashed).with_row_index("row")
         if documents.height > term_counts.MOST_ROWS:
             raise CitebedError(
-                f"an index holds {term_counts.MOST_ROWS:,} documents; this collection has "
+                f"an index can hold {term_counts.MOST_ROWS:,} documents; this collection has "
                 f"{documents.height:,}. Split it."
             )
         sections = self.collection.sections
@@ -357,7 +357,7 @@ class _Builder:
             rows = numbered.join(pl.DataFrame(known), on=["doc_id", "hash"], how="inner")
             then, now = rows["old"].to_numpy(), rows["number"].to_numpy()
             self.unchanged = Unchanged(old, then, now)
-            # If most of a large collection changed, sorting all postings takes less memory.
+            # Keep old postings only if few rows changed; else sorting all takes less memory.
             changed = documents.height - len(now)
             few = changed < max(COMPILED_ROWS, documents.height // 2)
             same = old.description.analyser == self.options.analyser
@@ -403,7 +403,7 @@ class _Builder:
         self.contexts = rows.height, elsewhere
         if rows.height > term_counts.MOST_ROWS:
             raise CitebedError(
-                f"an index holds {term_counts.MOST_ROWS:,} contexts; there are {rows.height:,}. "
+                f"an index can hold {term_counts.MOST_ROWS:,} contexts; there are {rows.height:,}. "
                 "Give fewer contexts files."
             )
         if not rows.height:
@@ -429,7 +429,7 @@ class _Builder:
     def _count(
         self, tables: list[SourceTable], vocabulary: Vocabulary, pile: PostingPile, compiled: bool
     ) -> None:
-        """Count all tables; compiled code also makes the documents' static vectors."""
+        """Count the terms of all tables; compiled code also makes the static vectors."""
         rows = sum(table.rows for table in tables)
         self.progress.step("counting terms", rows)
         until_half = rows // 2

@@ -69,16 +69,16 @@ class RecommendOptions:
     ``each``: unit to recommend for, ``text``, ``paragraph`` or ``sentence``; by default the whole
     of a text, and each paragraph of a draft.
     ``before``: only papers published up to this date (``2019`` or ``2019-07-31``), inclusive.
-    ``min_probability``: only papers with at least this probability of being right; 0 always shows
-    the best.
+    ``min_probability``: only papers with at least this probability of being right; 0 shows the best
+    ``k`` papers however unlikely they are.
     ``among``: only papers that pass this filter. It does not change their scores and evidence.
     ``bib``: your .bib files, in addition to a draft's own. Papers in them are marked.
     ``in_bib``: only papers that are in one of these .bib files.
     ``keep_cited``: also recommend papers that the draft already cites.
     ``exclude``: ids of papers to leave out.
     ``relevant``, ``nonrelevant``: papers (by id, DOI, arXiv id or key) that you marked as good, or
-    as not what you mean. The former stay in the list and re-rank the others; the latter never
-    appear, in no other edition either. In a draft, a mark applies to the most similar passage.
+    as not what you mean. Good papers stay in the list and re-rank the others; the others are left
+    out, with all their editions. In a draft, a mark applies to the most similar passage.
     """
 
     k: int | None = None
@@ -119,8 +119,8 @@ class _Source:
 class Recommender:
     """A collection, ready to recommend from.
 
-    ``warm`` loads everything for many texts, which takes about a second for 100,000 documents;
-    otherwise the first text is answered soonest.
+    ``warm`` loads everything at once, about a second for 100,000 documents, which pays for many
+    texts. Without it, the first answer comes sooner, later ones take longer.
     """
 
     def __init__(
@@ -187,9 +187,9 @@ class Recommender:
     def recommend(
         self, text: str, k: int | None = None, *, sentences: Sequence[str] = (), **options: Any
     ) -> Recommendations:
-        """Recommend papers for a text that is prose already, by the rules of ``recommend_for``.
+        """Do what ``recommend_for`` does, for one text that is not parsed as LaTeX, Markdown ….
 
-        ``sentences`` are the text's, if they are already known.
+        ``sentences``: the text split into sentences, if you have them already.
         """
         passage = Passage(text, sentences=tuple(sentences))
         source = _Source(Draft((passage,)), [passage])
@@ -202,8 +202,8 @@ class Recommender:
 
         ``texts`` is a text, the path of a draft, or a list of both, whose passages are numbered
         consecutively. `RecommendOptions` describes the options. Sentences with a citation
-        placeholder (``\\cite{}``, ``[?]``) come first, as passages of their own. Papers that the
-        draft cites and its own paper are left out; a work that appeared several times is one
+        placeholder (``\\cite{}``, ``[?]``) come first, as passages of their own. The draft's own
+        paper and the papers that it cites are left out; a work that appeared several times is one
         recommendation. Captions, headings, and passages that need no citation or are in another
         language than the collection are skipped, with a note.
         """
@@ -299,8 +299,8 @@ class Recommender:
         wrong: Sequence[str],
         default_k: int,
     ) -> Iterator[tuple[dict[str, Any], int | None, bool]]:
-        """Yield the documents for a passage as fields of recommendations, each with the number of
-        the sentence that led to it, and whether it is only shown because of ``k``.
+        """Yield, for each document: the arguments of its `Recommendation`, the number of the
+        sentence that led to it, and whether only ``k`` shows it, because it is unlikely.
 
         ``judged`` are the user's marks for this passage, ``wrong`` all ids marked as not relevant.
         """
@@ -311,7 +311,7 @@ class Recommender:
         least = options.min_probability
         language = choose_language(self.index, query.language)
         if least is None and language not in CALIBRATED_LANGUAGES:
-            # The citation need was learned from English; other languages of the collection pass.
+            # The citation need is of English texts; others in the collection's languages skip it.
             least = 0.0 if language in self._indexed_languages else None
         check_passage(passage, query, self.index, self._languages, least)
         left = default_k if options.k is None else options.k

@@ -84,7 +84,7 @@ def score_and_rank(
 _A_CALL = 32
 """Number of queries that a thread takes at a time."""
 _VIEWS = 4
-"""Number of cached views without a paper's citing text: queries of one paper come together."""
+"""Cached views, each without one paper's citing text; queries of a paper come together."""
 _LOG = logging.getLogger("citebed")
 _TOO_LARGE = (
     "note: preloading the index needs %.1f GB of memory, but only %.1f GB are free; "
@@ -99,7 +99,7 @@ _WORTH, _BYTES = 5_000_000, 32
 
 
 class OfWhole(Protocol):
-    """The statistics of a collection, for the index of one of its shards."""
+    """Gives the index of a shard the statistics of the whole collection."""
 
     @property
     def whole(self) -> Whole:
@@ -220,7 +220,7 @@ class Searcher:
         bounded = [i for i, query in enumerate(final) if ready and (query.weights > 0).all()]
         others = [i for i in range(len(final)) if i not in set(bounded)]
         parts = [bounded[at : at + _A_CALL] for at in range(0, len(bounded), _A_CALL)]
-        # A query without bounds reads all its postings; only large ones get threads.
+        # Other queries read all their postings; they get threads only if they have many.
         most, many = max((int(final[at].df.sum()) for at in others), default=0), 1
         if most >= _WORTH:
             many = max(1, min(threads, len(others), int(free_memory() // (2 * _BYTES * most))))

@@ -39,7 +39,7 @@ SECTIONS = (
     ("experiments", "Experiments", "e"),
     ("collection", "Collection", "c"),
 )
-"""The pages of a collection: the last part of the URL, the name, the key after ``g``."""
+"""The pages of a collection: the last part of the URL, the name, the shortcut (``g`` and this)."""
 AT_ONCE, MOST_WAITING, SECONDS = 3, 200, 30.0
 """Simultaneous computations, requests that wait for one, and the time limit of each."""
 MOST_ANSWERS, LARGEST_CACHE = 64, 64 << 20
@@ -47,7 +47,7 @@ MOST_ANSWERS, LARGEST_CACHE = 64, 64 << 20
 MOST_WRONG, WINDOW = 10, 15 * 60.0
 """Wrong passwords that one network address may send, within these seconds."""
 MOST_LOGINS = 50
-"""Wrong passwords that are answered at the same time."""
+"""Logins with a wrong password that wait for their delayed answer at the same time."""
 MOST_FILES = 5000
 _T = TypeVar("_T")
 
@@ -70,8 +70,8 @@ class RequestQueue:
         """Return what ``work`` returns; raise `ServerBusy` if it waits or takes too long.
 
         If the client disconnects first, the work is skipped: a page that sends requests while its
-        user types abandons most of them. The thread is a daemon, so that a stopping server
-        does not wait for it, and occupies its place until it ends.
+        user types abandons most of them. The thread is a daemon: a stopping server does not
+        wait for it. It counts as one of the few until it ends.
         """
         busy = ServerBusy("too many requests at once. Try again in a moment.")
         if self._limiter.statistics().tasks_waiting >= MOST_WAITING:
@@ -269,8 +269,8 @@ class CollectionContext(SiteContext):
 
 
 def computed(work: Callable[..., Any]) -> Callable[..., Awaitable[JSONResponse]]:
-    """Make a route of a function of ``at`` or ``here``: its value is computed in its turn and sent
-    as JSON."""
+    """Make a route from a function with a parameter ``at`` (collection) or ``here`` (site). The
+    route queues the call and sends its result as JSON."""
 
     async def route(**given: Any) -> JSONResponse:
         context: SiteContext = given["at" if "at" in given else "here"]
@@ -385,8 +385,8 @@ async def received_files(request: Request) -> AsyncIterator[tuple[list[UploadFil
 async def with_files(request: Request, work: Callable[[list[Upload], str], _T]) -> _T:
     """Return what ``work`` returns for the files of a form and its field ``name``.
 
-    It runs in a thread until its end, even if the client disconnects: it must leave files only
-    where a job or a table refers to them.
+    ``work`` runs in a thread to its end, even if the client disconnects. A job or a table must
+    refer to every file that it leaves: nobody would delete others.
     """
     async with received_files(request) as (files, name):
         uploads: list[Upload] = [(each.filename or "", each.file) for each in files]
