@@ -265,7 +265,7 @@ def test_too_many_to_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     more = [context("p", ["a", "b", "é"], text) for text in ("x", "y")]
     write_collection(folder, DOCUMENTS, contexts=more)
     monkeypatch.setattr(term_counts, "MOST_ROWS", 5)
-    with pytest.raises(CitebedError, match="holds 5 contexts; there are 6"):
+    with pytest.raises(CitebedError, match="can hold 5 contexts; there are 6"):
         build(folder)
 
 
