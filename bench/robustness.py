@@ -111,7 +111,7 @@ def print_damaged(collection: Path, source: Path) -> None:
     total: Counter[str] = Counter()
     for folder in sorted(path for path in source.iterdir() if path.is_dir()):
         row: Counter[str] = Counter()
-        for name in map(SourceNames(collection).of, folder.iterdir()):
+        for name in map(SourceNames(collection).name_of, folder.iterdir()):
             row["files"] += 1
             row["copies"] += name not in known
             row["records"] += known.get(name, 0)

@@ -109,7 +109,7 @@ def unaccounted(collection: Path, folder: Path) -> list[str]:
     told = problems_by_file(collection)
     missed = []
     for path in _files(folder):
-        name = SourceNames(collection).of(path)
+        name = SourceNames(collection).name_of(path)
         is_copy = name not in records and path.is_file() and _sha256(path) in hashes
         if not (records.get(name) or name in told or is_copy):
             missed.append(f"{name} is not accounted for")
@@ -157,7 +157,7 @@ def differences(collection: Path, folder: Path) -> list[str]:
     expected |= {name: Counter() for name in _TABLES}
     wrong, told = [], Counter[tuple[str, int, str, str]]()
     for path in _files(folder):
-        name = SourceNames(collection).of(path)
+        name = SourceNames(collection).name_of(path)
         if name not in counts:
             continue
         records, problems = parsed(path, name)

@@ -23,12 +23,12 @@ import polars as pl
 from citebed._version import __version__
 from citebed.collection import tables
 from citebed.collection.building import assembling, citing
-from citebed.collection.building.citing import file_sets, judgement_problems, with_ids
+from citebed.collection.building.citing import CitingTables, file_sets, judgement_problems, with_ids
 from citebed.collection.building.combining import EARLIER_COLUMNS
 from citebed.collection.building.import_report import (
     ImportReport,
     Outcome,
-    check_yield,
+    check_has_records,
     count_outcome,
     count_values,
     describe_all_files,
@@ -65,7 +65,7 @@ from citebed.wording import printable
 
 _REQUIRED_TABLES = frozenset(("papers", "contexts"))
 STANDARD_INPUT = "-"
-_TOP_SOURCE = pl.col("source").str.split("!").list.first()
+_FILE_ON_DISK = pl.col("source").str.split("!").list.first()
 ORIGINAL_ID = pl.col("read_as")
 DOCUMENT_COLUMNS = {**tables.RECORD, "records": pl.Int32(), "read_as": pl.String()}
 """The columns of documents from which an import rebuilds their records."""
@@ -79,11 +79,11 @@ LOOKUP_COLUMNS = (
 class ImportOptions:
     """Options of an import; ``rules=None`` keeps the rules of the collection.
 
-    ``only`` holds patterns (``*`` matches anything): citebed skips files and members of archives
-    whose name matches none of them. The name of a source is its own name or its path from the
-    folder that contains the collection; with ``absolute`` it is the absolute path. ``format`` is
-    the format of all sources; without it, citebed recognises each file's format. ``shard_size`` is
-    the number of documents per shard; 0 stores them in one table, and ``None`` changes nothing.
+    ``only``: patterns (``*`` matches anything); citebed reads only files and members of archives
+    whose name ends in a match. ``absolute``: name sources by their absolute paths, not relative to
+    the folder that contains the collection. ``format``: the format of all sources; without it,
+    citebed recognises each file's format. ``shard_size``: the number of documents per shard; 0
+    stores them in one table, and ``None`` changes nothing.
     """
 
     rules: Rules | None = None
@@ -103,7 +103,7 @@ DEFAULTS = ImportOptions()
 def rules_for(folder: str | Path, profile: str | None = None, **changes: Any) -> Rules | None:
     """Return the rules of a profile, or of the collection at ``folder``, with some changes.
 
-    A value of ``None`` changes nothing. Without any change, return ``None``.
+    Return ``None``, which keeps the collection's rules, if no profile and no change is given.
     """
     changes = {name: value for name, value in changes.items() if value is not None}
     if profile is None and not changes:
@@ -140,7 +140,7 @@ def import_sources(
 def run_import(
     folder: Path, paths: list[str | Path], create_import: Callable[[Path, Path], Import]
 ) -> ImportReport:
-    """Run the import that ``make`` creates from a folder and its staging folder."""
+    """Run the import that ``create_import`` makes from a folder and its staging folder."""
     if not paths and not (folder / store.MANIFEST).exists():
         raise CitebedError("nothing to import: name the files or folders to read.")
     with (
@@ -158,8 +158,8 @@ def forget_sources(
 
     Documents that come only from these sources are removed; merged ones keep what other sources
     gave. Name a source as in `citebed.toml` or by its path, and a paper by its citation key, DOI,
-    arXiv id or id. A later import of its files does not add a forgotten paper again. The removal
-    happens completely or not at all.
+    arXiv id or id. A forgotten paper does not come back when its files are imported again. The
+    removal happens completely or not at all.
     """
     folder, wanted = Path(folder), list(sources)
     store.read_manifest(folder)
@@ -178,16 +178,16 @@ class Import:
         self, folder: Path, staging: Path, options: ImportOptions, progress: Progress
     ) -> None:
         self.folder = folder
-        self.parts = staging / "parts"
-        self.ready = staging / "ready"
+        self.work = staging / "parts"
+        self.output = staging / "ready"
         self.options = options
         self.latex_left = assembling.LatexLeft()
         self.has_other_changes = False  # anything else than document records
         self.is_repair = False
-        self.changed: pl.DataFrame | None = None
+        self.changed_documents: pl.DataFrame | None = None
         self.frames: Frames = {}
         self.query_sets: dict[str, citing.QuerySet] = {}
-        self.queries: dict[str, int] = {}
+        self.query_counts: dict[str, int] = {}
         self.progress = progress
         exists = (folder / store.MANIFEST).exists()
         self.manifest = (
@@ -196,11 +196,11 @@ class Import:
         self.rules = self.manifest.rules if options.rules is None else options.rules
         shard_size = options.shard_size
         self.shards = Shards(
-            self.ready, self.manifest.shard_size if shard_size is None else shard_size
+            self.output, self.manifest.shard_size if shard_size is None else shard_size
         )
         self.source_table = self.read(f"{IMPORT}/sources")
-        self.is_old = not table_files.is_complete(folder, "documents")
-        if self.is_old:  # an earlier version stored less: read the files again
+        self.needs_upgrade = not table_files.is_complete(folder, "documents")
+        if self.needs_upgrade:  # an earlier version stored less: read the files again
             self.source_table = self.source_table.with_columns(sha256=pl.lit(""))
         workers = options.workers or os.cpu_count() or 1
         self.names = SourceNames(folder, self.manifest.sources, absolute=options.absolute)
@@ -210,7 +210,7 @@ class Import:
 
     def _reader(self, only: tuple[str, ...], workers: int) -> Reader:
         return Reader(
-            self.source_table, self.parts, only, workers, self.progress, self.options.format
+            self.source_table, self.work, only, workers, self.progress, self.options.format
         )
 
     def read(self, name: str) -> pl.DataFrame:
@@ -219,21 +219,21 @@ class Import:
     def run(
         self, paths: list[str | Path], forgotten: Sequence[str] = (), *, check: bool = True
     ) -> ImportReport:
-        self.parts.mkdir()
-        self.ready.mkdir()
+        self.work.mkdir()
+        self.output.mkdir()
         self.is_repair = not paths and not forgotten
         prune = self.options.prune
-        paths = self._localise_paths(paths)
-        roots = [self.names.of(path) for path in paths]
-        items = find_files(self.known_sources.select_existing(paths, prune=prune), self.names)
+        paths = self._make_paths_local(paths)
+        roots = [self.names.name_of(path) for path in paths]
+        items = find_files(self.known_sources.drop_missing(paths, prune=prune), self.names)
         self.known_sources.check_folders(paths, {item.name for item in items})
         files = [item for item in items if isinstance(item, SourceFile)]
         self.reader.problems += [item for item in items if isinstance(item, NotAFile)]
         missing = self.known_sources.find_missing({file.name for file in files}, roots, prune=prune)
-        pruned = {*forgotten, *(missing if prune else ())}
-        new_tables = self.reader.read(files, pruned)
+        removed = {*forgotten, *(missing if prune else ())}
+        new_tables = self.reader.read(files, removed)
         replaced = {str(row["source"]) for row in self.reader.sources}
-        dropped = replaced | pruned | {item.name for item in items if isinstance(item, NotAFile)}
+        dropped = replaced | removed | {item.name for item in items if isinstance(item, NotAFile)}
         self.problem_rows = new_tables["problems"].height if "problems" in new_tables else 0
         all_tables = self._add_earlier_rows(new_tables, dropped)
         report = self._assemble(all_tables, dropped, roots, files)
@@ -243,25 +243,24 @@ class Import:
             for source, line, _, what in problems.filter(kind="skipped").head(1).iter_rows():
                 raise FormatError(source, line, f"{what} (--strict: nothing was imported)")
         if check:
-            check_yield(report, self.frames, {file.name for file in files})
+            check_has_records(report, self.frames, {file.name for file in files})
         self.progress.step("writing", 0)
         store.commit_change(self.folder, self._write())
         self.shards.sweep(self.folder)
         (self.folder / "runs").mkdir(exist_ok=True)
         if prune:
-            elsewhere = self.known_sources.with_unknown_path(roots)
-            return replace(report, forgotten=sorted(pruned), elsewhere=elsewhere)
-        return replace(report, missing=missing, forgotten=sorted(pruned))
+            elsewhere = self.known_sources.find_unlocatable(roots)
+            return replace(report, forgotten=sorted(removed), elsewhere=elsewhere)
+        return replace(report, missing=missing, forgotten=sorted(removed))
 
-    def _localise_paths(self, paths: list[str | Path]) -> list[str | Path]:
-        """Return the paths, with a copy of standard input, named by its content, in place of
-        ``-``."""
+    def _make_paths_local(self, paths: list[str | Path]) -> list[str | Path]:
+        """Replace ``-`` by the path of a copy of standard input, which is named by its hash."""
         others = [path for path in paths if os.fspath(path) != STANDARD_INPUT]
         if len(others) == len(paths):
             return others
-        copy = self.parts.parent / "standard-input"
+        copy = self.work.parent / "standard-input"
         save_standard_input(copy)
-        self.names.stand_in(copy, f"{copy.name}-{hash_file(copy)[:12]}")
+        self.names.set_name(copy, f"{copy.name}-{hash_file(copy)[:12]}")
         return [*others, copy]
 
     def forget(self, names: Iterable[str | Path]) -> ImportReport:
@@ -281,11 +280,10 @@ class Import:
         return replace(self.run([], sources, check=False), forgotten_papers=list(papers))
 
     def _find_paper(self, name: str) -> dict[str, list[str]] | None:
-        """Return the citation key of the paper with this name, and its DOIs or else the ids of its
-        records.
+        """Return ``{citation key: identifiers}`` for the paper with this name, else ``None``.
 
-        No other paper has any of them. Return ``None`` if no paper has the name. Raise
-        ``CitebedError`` if several papers have it, or if other papers share the DOIs and the ids.
+        The identifiers are the DOIs of its records, or their ids; no other paper has any of them.
+        Raise ``CitebedError`` if several papers have the name, or share both DOIs and ids with it.
         """
         lists = pl.List(pl.String())
         schema = {"doc_id": pl.String(), "read_as": pl.String(), "records": pl.Int32(),
@@ -327,8 +325,8 @@ class Import:
                 and other_records.filter(pl.col(column).is_in(identifiers.implode())).is_empty()
             ):
                 return {row["cite_key"]: identifiers.to_list()}
-        what = f"'{printable(name)}' shares its id with another paper, so it cannot be left out"
-        raise CitebedError(f"{what} alone. Change the id in its source, or forget the source.")
+        what = f"'{printable(name)}' shares its id with another paper, so citebed cannot"
+        raise CitebedError(f"{what} forget it alone. Change the id in its source, or forget that.")
 
     # --- putting together ---
 
@@ -339,7 +337,7 @@ class Import:
             name: self.read(name if name in tables.TABLES else f"{IMPORT}/{name}")
             for name in schemas
         }
-        # Drop problems of whole query sets; remaining ones are reported again.
+        # Drop problems of whole query sets; `_assemble` finds those that still exist again.
         old_judgement_problems = _problem_frame(
             judgement_problems(earlier["judgements"], self.manifest.rules)
         )
@@ -355,8 +353,8 @@ class Import:
             new = new_tables.get(name)
             if name != "problems" and (new is not None or rows.height < earlier[name].height):
                 self.has_other_changes = True
-            parts = [rows] if new is None else [rows, new.select(list(schema))]
-            table = pl.concat(parts, rechunk=False)
+            both = [rows] if new is None else [rows, new.select(list(schema))]
+            table = pl.concat(both, rechunk=False)
             ordered = table["source"].is_sorted()
             all_tables[name] = table if ordered else table.sort("source", maintain_order=True)
         return all_tables
@@ -368,12 +366,10 @@ class Import:
         self.progress.step("merging", 0)
         outcome = self._make_documents(dropped)
         self.progress.step("citing", 0)
-        citing_tables = citing.Citing(**{name: all_tables[name] for name in citing.Citing._fields})
-        resolved = (
-            citing_tables
-            if self._leaves_citing_unchanged(all_tables)
-            else self._resolve_references(citing_tables, all_tables)
-        )
+        citing_tables = CitingTables(**{name: all_tables[name] for name in CitingTables._fields})
+        resolved = citing_tables
+        if not self._leaves_citing_unchanged(all_tables):
+            resolved = self._resolve_references(citing_tables, all_tables)
         problems_of_judgements = judgement_problems(all_tables["judgements"], self.rules)
         self.reader.problems += [*problems_of_judgements, *outcome.problems]
         rows = self.source_table.filter(~pl.col("source").is_in(list(dropped)))
@@ -385,7 +381,7 @@ class Import:
             name=printable(self.options.name or self.manifest.name),
             rules=self.rules,
             sources=self._manifest_sources(sources, roots),
-            query_sets=tuple(self.queries),
+            query_sets=tuple(self.query_counts),
             version=__version__,
             shards=self.shards.names,
             shard_size=self.shards.size,
@@ -393,22 +389,21 @@ class Import:
         return self._make_report(outcome, all_tables, resolved, files)
 
     def _leaves_citing_unchanged(self, all_tables: Frames) -> bool:
-        """Return True if the other tables and the queries stay as they are, because they refer to
-        no document that changes. In that case, count the queries."""
-        if self.has_other_changes or self.changed is None:
+        """Return True if only the documents change, because nothing refers to those that do. Then
+        also count the queries."""
+        if self.has_other_changes or self.changed_documents is None:
             return False
         if citing.find_matching_documents(
-            self.changed, *citing.collect_lookup_keys(all_tables)
+            self.changed_documents, *citing.collect_lookup_keys(all_tables)
         ).height:
             return False
         for name in self.manifest.query_sets:
             path = self.folder / "queries" / f"{name}.jsonl"
-            self.queries[name] = read_small(path, SET_BYTES).count(b"\n") if path.exists() else 0
+            text = read_small(path, SET_BYTES) if path.exists() else b""
+            self.query_counts[name] = text.count(b"\n")
         return True
 
-    def _resolve_references(
-        self, citing_tables: citing.Citing, all_tables: Frames
-    ) -> citing.Citing:
+    def _resolve_references(self, citing_tables: CitingTables, all_tables: Frames) -> CitingTables:
         """Look up what papers cite; make the tables that refer to documents, and the queries."""
         documents, excluded = self._lookup_tables(all_tables)
         names = unique_names(documents)
@@ -418,7 +413,7 @@ class Import:
         resolved = citing.resolve(citing_tables, candidates, self.rules)
         self.query_sets = citing.query_sets(resolved, documents, self.rules)
         self.query_sets |= file_sets(all_tables["topics"], all_tables["judgements"], self.rules)[0]
-        self.queries = {name: each.queries.height for name, each in self.query_sets.items()}
+        self.query_counts = {name: each.queries.height for name, each in self.query_sets.items()}
         self.frames = {
             "papers": resolved.papers,
             "references": resolved.references,
@@ -430,19 +425,25 @@ class Import:
         return resolved
 
     def _make_report(
-        self, outcome: Outcome, all_tables: Frames, resolved: citing.Citing, files: list[SourceFile]
+        self,
+        outcome: Outcome,
+        all_tables: Frames,
+        resolved: CitingTables,
+        files: list[SourceFile],
     ) -> ImportReport:
         read_files = self.reader.sources
         sources, problems = (self.frames[f"{IMPORT}/{name}"] for name in ("sources", "problems"))
         skipped = (
-            problems.filter(kind="skipped").height + self.reader.problem_count - self.problem_rows
+            problems.filter(kind="skipped").height
+            + self.reader.format_problem_count
+            - self.problem_rows
         )
         formats = pl.Series([row["format"] for row in read_files], dtype=pl.String)
         others = sum(all_tables[name].height for name in ("topics", "judgements"))
-        read = [str(row["source"]) for row in self.reader.sources]
-        is_read = _TOP_SOURCE.is_in(read)
+        names_read = [str(row["source"]) for row in self.reader.sources]
+        is_read = _FILE_ON_DISK.is_in(names_read)
         earlier = self.read(f"{IMPORT}/problems")
-        more = problems.filter(~is_read).join(earlier, on=earlier.columns, how="anti")
+        new_elsewhere = problems.filter(~is_read).join(earlier, on=earlier.columns, how="anti")
         return ImportReport(
             folder=self.folder,
             files=len(files),
@@ -454,11 +455,11 @@ class Import:
             papers=resolved.papers.height,
             resolved=count_values(resolved.references["resolved_by"].drop_nulls()),
             outside=citing.paragraphs_outside(resolved.contexts, self.rules),
-            queries=self.queries,
+            queries=self.query_counts,
             problems=problems,
             outcomes=describe_files(outcome.files, read_files, self.reader.copies),
             formats=count_values(formats.str.split(", ").explode()),
-            new_problems=pl.concat([problems.filter(is_read), more]).sort(
+            new_problems=pl.concat([problems.filter(is_read), new_elsewhere]).sort(
                 "source", maintain_order=True
             ),
             doubtful=outcome.doubtful,
@@ -469,127 +470,124 @@ class Import:
         )
 
     def _make_documents(self, dropped: set[str]) -> Outcome:
-        """Write the tables of documents and of records set aside, which may be larger than
-        memory."""
+        """Write the tables of documents and of records set aside, which may not fit into memory."""
         if (change := self._find_change(dropped)) is not None:
             return self._write_change(change)
-        parts = Parts(self.parts, self.reader.records)
-        fresh = len(parts)
-        original_id = pl.col("aliases").list.first() if self.is_old else ORIGINAL_ID
+        parts = Parts(self.work, self.reader.record_files)
+        new_count = len(parts)
+        original_id = pl.col("aliases").list.first() if self.needs_upgrade else ORIGINAL_ID
         slices = partial(table_files.read_slices, self.folder)
         for piece in slices("documents", {**DOCUMENT_COLUMNS, "aliases": pl.List(pl.String())}):
             own_documents = restore_single_records(piece.filter(not_from(dropped)), original_id)
             parts.add(own_documents.select(list(tables.RECORD)), int(piece.estimated_size()))
         for piece in slices(SET_ASIDE_TABLE, tables.RECORD):
             parts.add(piece.filter(not_from(dropped)), int(piece.estimated_size()))
-        decided = assembling.decide(parts, self.rules, fresh, slices("documents", EARLIER_COLUMNS))
-        pieces = assembling.documents(decided, self.parts / "documents", self._run_in_workers)
-        self.shards.write_documents(self.latex_left.counted(pieces))
-        aside = self.ready / f"{SET_ASIDE_TABLE}.parquet"
-        table_files.write_frames(aside, assembling.set_aside(decided), tables.SET_ASIDE)
-        self.is_any_aside = bool(decided.table.select(assembling.is_aside().any()).item())
-        if not self.shards.size and decided.table.height <= MAX_RECORDS_WITH_KEYS:
-            keys = make_keys(decided, self.latex_left.counts)
+        earlier = slices("documents", EARLIER_COLUMNS)
+        decisions = assembling.decide(parts, self.rules, new_count, earlier)
+        pieces = assembling.documents(decisions, self.work / "documents", self._run_in_workers)
+        self.shards.write_documents(self.latex_left.count_texts(pieces))
+        aside_path = self.output / f"{SET_ASIDE_TABLE}.parquet"
+        table_files.write_frames(aside_path, assembling.set_aside(decisions), tables.SET_ASIDE)
+        self.is_any_aside = bool(decisions.table.select(assembling.is_aside().any()).item())
+        if not self.shards.size and decisions.table.height <= MAX_RECORDS_WITH_KEYS:
+            keys = make_keys(decisions, self.latex_left.counts)
             (documents,) = self.shards.documents()
-            where = aside if self.is_any_aside else None
-            write_keys(self.ready, keys, documents, where, self.rules)
-        shutil.rmtree(self.parts)  # free the disk space early
-        return count_outcome(decided)
+            written_aside_path = aside_path if self.is_any_aside else None
+            write_keys(self.output, keys, documents, written_aside_path, self.rules)
+        shutil.rmtree(self.work)  # free the disk space early
+        return count_outcome(decisions)
 
     def _run_in_workers(self, target: str, jobs: Iterable[object]) -> Iterable[Any]:
         return run_all(target, jobs, self.reader.workers, lambda job, run: [run(job)])
 
     def _find_change(self, dropped: set[str]) -> Change | None:
-        """Decide what changes without processing all records; return ``None`` if that is
-        impossible.
+        """Decide what changes without reading all records; return ``None`` if that is impossible.
 
-        An import without paths processes all: it finds damaged tables and rebuilds damaged queries.
+        An import without paths is a repair: it reads all records, so that it finds damaged tables,
+        and rebuilds damaged queries.
         """
         if self.is_repair or self.rules != self.manifest.rules:
             return None
         if self.shards.size or self.manifest.shards:
             return None
-        known_records = None if self.is_old else read_known_records(self.folder, self.rules)
+        known_records = None if self.needs_upgrade else read_known_records(self.folder, self.rules)
         if known_records is None:
             return None
-        fresh = partial(Parts, self.parts, self.reader.records)
-        return find_change(known_records, fresh, ~not_from(dropped), self.rules)
+        make_new_parts = partial(Parts, self.work, self.reader.record_files)
+        return find_change(known_records, make_new_parts, ~not_from(dropped), self.rules)
 
     def _write_change(self, change: Change) -> Outcome:
         """Write the tables of documents and of records set aside, if they change."""
-        pieces = assembling.documents(
-            change.decided, self.parts / "documents", self._run_in_workers
+        pieces = assembling.documents(change.decided, self.work / "documents", self._run_in_workers)
+        new_documents = pl.concat(
+            [tables.empty_table(tables.DOCUMENTS), *self.latex_left.count_texts(pieces)]
         )
-        fresh = pl.concat([tables.empty_table(tables.DOCUMENTS), *self.latex_left.counted(pieces)])
-        aside = [tables.empty_table(tables.SET_ASIDE), *assembling.set_aside(change.decided)]
+        aside_tables = [tables.empty_table(tables.SET_ASIDE), *assembling.set_aside(change.decided)]
         keys = change.keys(self.latex_left.counts)
         self.latex_left.texts = int(keys["latex"].sum())
         known_records, self.is_any_aside = change.known, bool(change.aside.height)
-        for name, stored, rows, new in (
-            ("documents", known_records.documents, change.documents["document"], fresh),
-            (SET_ASIDE_TABLE, known_records.aside, change.aside["aside"], pl.concat(aside)),
+        for name, stored, kept_rows, new in (
+            ("documents", known_records.documents, change.documents["document"], new_documents),
+            (SET_ASIDE_TABLE, known_records.aside, change.aside["aside"], pl.concat(aside_tables)),
         ):
-            path = self.ready / f"{name}.parquet"
+            path = self.output / f"{name}.parquet"
             if stored is None:
                 table_files.write_table(path, new, tables.TABLES[name])
-            elif rows.null_count() or len(rows) != sum(stored.sizes):
-                table_files.write_changed(path, stored, rows, new, self.parts)
-        aside_path = self._path_after(SET_ASIDE_TABLE) if self.is_any_aside else None
-        write_keys(self.ready, keys, self._path_after("documents"), aside_path, self.rules)
-        shutil.rmtree(self.parts)
+            elif kept_rows.null_count() or len(kept_rows) != sum(stored.sizes):
+                table_files.write_changed(path, stored, kept_rows, new, self.work)
+        aside_path = self._new_path(SET_ASIDE_TABLE) if self.is_any_aside else None
+        write_keys(self.output, keys, self._new_path("documents"), aside_path, self.rules)
+        shutil.rmtree(self.work)
         removed = (
             known_records.take_documents(change.touched),
             known_records.excluded_records(change.touched),
         )
-        self.changed = pl.concat(
+        self.changed_documents = pl.concat(
             [
-                *(part.select(LOOKUP_COLUMNS) for part in (removed[0], fresh)),
-                *(select_excluded(part.lazy()).collect() for part in (removed[1], *aside)),
+                *(part.select(LOOKUP_COLUMNS) for part in (removed[0], new_documents)),
+                *(select_excluded(part.lazy()).collect() for part in (removed[1], *aside_tables)),
             ]
         )
         return count_outcome(change.all_decisions())
 
-    def _path_after(self, name: str) -> Path:
+    def _new_path(self, name: str) -> Path:
         """Return the file of a table after the import."""
-        path = self.ready / f"{name}.parquet"
+        path = self.output / f"{name}.parquet"
         return path if path.exists() else self.folder / f"{name}.parquet"
 
     def _lookup_tables(self, all_tables: Frames) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return the documents and the excluded records, in which references and links are looked
-        up."""
+        """Return the documents and the excluded records, to look up references and links in."""
         is_needed = any(
             all_tables[name].height for name in ("papers", "lists", "links", "sections")
         )
         rows = None if is_needed else 0
-        parts = []
-        for file in (
-            self.shards.documents() if self.shards.names else [self._path_after("documents")]
-        ):
+        tables_read = []
+        for file in self.shards.documents() if self.shards.names else [self._new_path("documents")]:
             with reusable_path(file) as path:
-                parts.append(
+                tables_read.append(
                     pl.scan_parquet(path, glob=False, n_rows=rows).select(LOOKUP_COLUMNS).collect()
                 )
-        documents_table = pl.concat(parts)
+        documents_table = pl.concat(tables_read)
         if not self.is_any_aside:
             return documents_table, documents_table.clear()
-        with reusable_path(self._path_after(SET_ASIDE_TABLE)) as path:
-            aside = pl.scan_parquet(path, glob=False, n_rows=rows)
-            return documents_table, select_excluded(aside).collect()
+        with reusable_path(self._new_path(SET_ASIDE_TABLE)) as path:
+            aside_records = pl.scan_parquet(path, glob=False, n_rows=rows)
+            return documents_table, select_excluded(aside_records).collect()
 
     def _manifest_sources(
-        self, sources: pl.DataFrame, named: list[str]
+        self, sources: pl.DataFrame, new_roots: list[str]
     ) -> tuple[dict[str, object], ...]:
-        roots = dict.fromkeys([str(row["path"]) for row in self.manifest.sources] + named)
+        all_roots = dict.fromkeys([str(row["path"]) for row in self.manifest.sources] + new_roots)
         rows = []
-        for root in roots:
+        for root in all_roots:
             name = pl.col("source")
             under = sources.filter((name == root) | name.str.starts_with(f"{root}/"))
             if under.height:
                 digest = under["sha256"][0]
                 if under["source"][0] != root:
                     digest = hashlib.sha256("\n".join(under["sha256"]).encode()).hexdigest()
-                where = {"place": place} if (place := self.names.place(root)) else {}
-                rows.append({"path": root, "files": under.height, "sha256": digest, **where})
+                hash_field = {"place": place} if (place := self.names.path_hash_of(root)) else {}
+                rows.append({"path": root, "files": under.height, "sha256": digest, **hash_field})
         return tuple(rows)
 
     # --- writing ---
@@ -598,9 +596,9 @@ class Import:
         """Write everything that the import puts in place; return the files to delete."""
         remove = []
         if not self.is_any_aside:
-            (self.ready / f"{SET_ASIDE_TABLE}.parquet").unlink(missing_ok=True)
+            (self.output / f"{SET_ASIDE_TABLE}.parquet").unlink(missing_ok=True)
             remove.append(f"{SET_ASIDE_TABLE}.parquet")
-        if not (self.ready / f"{RECORD_KEYS}.parquet").exists():
+        if not (self.output / f"{RECORD_KEYS}.parquet").exists():
             remove.append(f"{RECORD_KEYS}.parquet")
         remove += self.shards.replaced_files(self.folder)
         self.shards.write_others(self.frames, self.new_manifest)
@@ -609,29 +607,28 @@ class Import:
             if self.shards.has(name) or (table.is_empty() and name not in _REQUIRED_TABLES):
                 remove.append(f"{name}.parquet")
             else:
-                table_files.write_table(self.ready / f"{name}.parquet", table, schema)
+                table_files.write_table(self.output / f"{name}.parquet", table, schema)
         for name, made in self.query_sets.items():
             if made.queries.height:
-                table_files.write_jsonl(self.ready / "queries" / f"{name}.jsonl", made.queries)
+                table_files.write_jsonl(self.output / "queries" / f"{name}.jsonl", made.queries)
             if made.qrels.height:
-                table_files.write_qrels(self.ready / "qrels" / f"{name}.qrels", made.qrels)
+                table_files.write_qrels(self.output / "qrels" / f"{name}.qrels", made.qrels)
         for name in self.manifest.query_sets:
-            if name not in self.queries:
+            if name not in self.query_counts:
                 remove += [f"queries/{name}.jsonl", f"qrels/{name}.qrels"]
-        (self.ready / store.MANIFEST).write_text(self.new_manifest.to_toml(), encoding="utf-8")
+        (self.output / store.MANIFEST).write_text(self.new_manifest.to_toml(), encoding="utf-8")
         return remove
 
 
 def not_from(dropped: Iterable[str]) -> pl.Expr:
     """Select rows of sources that are not dropped."""
-    return ~_TOP_SOURCE.is_in(list(dropped))
+    return ~_FILE_ON_DISK.is_in(list(dropped))
 
 
 def restore_single_records(
     documents: pl.DataFrame, original_id: pl.Expr = ORIGINAL_ID
 ) -> pl.DataFrame:
-    """Return the documents that consist of one record, as read. A document that was ``renamed``,
-    because another had its id, gets its own id again."""
+    """Return the documents that consist of one record, as read, with the id of its source."""
     single = documents.filter(pl.col("records") == 1)
     return single.with_columns(doc_id=pl.coalesce(original_id, "doc_id"))
 

@@ -47,7 +47,7 @@ Crew = Callable[[str, Iterable[object]], Iterable[Any]]
 
 
 @dataclass(frozen=True)
-class Decided:
+class Decisions:
     """The decision about each record: document, merged or set aside.
 
     ``table`` has a row for each record, in the order of the sources. It has the record's place in
@@ -83,7 +83,7 @@ def decide(
     before: Iterable[pl.DataFrame] = (),
     *,
     whole: bool = True,
-) -> Decided:
+) -> Decisions:
     """Decide what becomes of each record.
 
     Parts from number ``earlier`` on have records of an earlier import, in the order of their lines.
@@ -124,7 +124,7 @@ def decide(
         check_languages(rules, languages)
     index = _in_order(pl.concat(tables, how="diagonal", rechunk=True), list(numbers))
     table = with_cite_keys(_with_owners(index, parts), parts, before)
-    return Decided(parts, table, list(numbers), problems)
+    return Decisions(parts, table, list(numbers), problems)
 
 
 def _in_order(index: pl.DataFrame, sources: list[str]) -> pl.DataFrame:
@@ -162,7 +162,7 @@ def resolve_crossrefs(parts: Parts) -> list[tuple[str, Problem]]:
 
 
 def _with_owners(index: pl.DataFrame, parts: Parts) -> pl.DataFrame:
-    """Return the table of `Decided`, from the keys of all records."""
+    """Return the table of `Decisions`, from the keys of all records."""
     wanted = index if not index["reason"].count() else index.filter(pl.col("reason").is_null())
 
     same = identities(wanted, lambda rows, what: parts.take(wanted[rows], what))
@@ -209,7 +209,7 @@ def fresh_ids(owners: pl.DataFrame) -> pl.DataFrame:
 # --- writing --------------------------------------------------------------------------------------
 
 
-def documents(decided: Decided, folder: Path, crew: Crew) -> Iterator[pl.DataFrame]:
+def documents(decided: Decisions, folder: Path, crew: Crew) -> Iterator[pl.DataFrame]:
     """Yield the documents, span by span; files of merged documents go under ``folder``."""
     made = _combined(decided, folder, crew)
     names = decided.table.select("doc_id", "cite_key")
@@ -250,7 +250,7 @@ def several(made: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def set_aside(decided: Decided) -> Iterator[pl.DataFrame]:
+def set_aside(decided: Decisions) -> Iterator[pl.DataFrame]:
     """Yield the records set aside, span by span, with the reason and the document that has them."""
     ids = decided.table["doc_id"]
     for _, span in decided.spans():
@@ -271,7 +271,7 @@ def told_aside(records: pl.DataFrame, reason: pl.Series, kept_as: pl.Series) -> 
     ).select(list(SET_ASIDE))
 
 
-def _combined(decided: Decided, folder: Path, crew: Crew) -> dict[int, list[Path]]:
+def _combined(decided: Decisions, folder: Path, crew: Crew) -> dict[int, list[Path]]:
     """Return the files of merged documents, by the span of their first record."""
     total = int(decided.table.select((pl.col("size") > 1).sum()).item())
     if not total:
@@ -359,14 +359,13 @@ def _left_in(row: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 class LatexLeft:
-    """Counts the texts with LaTeX left: in all documents (``texts``), and in each document
-    (``counts``)."""
+    """Counts the texts with LaTeX left: in all (``texts``) and in each document (``counts``)."""
 
     def __init__(self) -> None:
         self.texts = 0
         self.counts = pl.Series(dtype=pl.Int32)
 
-    def counted(self, pieces: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    def count_texts(self, pieces: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         """Yield the pieces unchanged, and count their texts."""
         for piece in pieces:
             left = latex_left(piece.lazy()).group_by("doc_id").len("count")

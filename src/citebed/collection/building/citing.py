@@ -43,7 +43,7 @@ class QuerySet(NamedTuple):
     qrels: pl.DataFrame
 
 
-class Citing(NamedTuple):
+class CitingTables(NamedTuple):
     """The tables of citing papers; `resolve` adds the document of each reference."""
 
     papers: pl.DataFrame
@@ -52,7 +52,7 @@ class Citing(NamedTuple):
     lists: pl.DataFrame
 
 
-def resolve(read: Citing, records: pl.DataFrame, rules: Rules) -> Citing:
+def resolve(read: CitingTables, records: pl.DataFrame, rules: Rules) -> CitingTables:
     """Find the documents of the papers and of their references.
 
     ``records`` has all documents and the excluded records; its column ``kept`` is true for
@@ -94,7 +94,8 @@ def resolve(read: Citing, records: pl.DataFrame, rules: Rules) -> Citing:
         )
         .select(list(PAPERS))
     )
-    return Citing(papers, references, _resolve_contexts(read.contexts, references), read.lists)
+    contexts = _resolve_contexts(read.contexts, references)
+    return CitingTables(papers, references, contexts, read.lists)
 
 
 def collect_lookup_keys(tables: Mapping[str, pl.DataFrame]) -> tuple[pl.Series, pl.Series]:
@@ -128,7 +129,7 @@ def find_matching_documents(
     return documents.filter(is_match)
 
 
-def _with_lists(read: Citing) -> pl.DataFrame:
+def _with_lists(read: CitingTables) -> pl.DataFrame:
     """Return the references, completed from reference lists in separate files of the same name."""
     if read.lists.is_empty():
         return read.references
@@ -318,7 +319,7 @@ def paragraphs_outside(contexts: pl.DataFrame, rules: Rules) -> dict[str, int]:
     return dict(sections.sort("paragraphs", "section", descending=[True, False]).iter_rows())
 
 
-def query_sets(citing: Citing, documents: pl.DataFrame, rules: Rules) -> dict[str, QuerySet]:
+def query_sets(citing: CitingTables, documents: pl.DataFrame, rules: Rules) -> dict[str, QuerySet]:
     """Return the query sets ``paragraphs`` and ``sentences``."""
     if citing.papers.is_empty():
         return {}

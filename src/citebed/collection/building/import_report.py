@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from citebed.collection.building.assembling import Decided
+from citebed.collection.building.assembling import Decisions
 from citebed.collection.formats.bibtex import ONLY_STRINGS
 from citebed.collection.tables import IMPORT, Frames
 from citebed.errors import CitebedError
@@ -231,7 +231,7 @@ def count_values(values: pl.Series) -> dict[str, int]:
 # --- What an import must come to --------------------------------------------------------------
 
 
-def check_yield(report: ImportReport, frames: Frames, named: Collection[str]) -> None:
+def check_has_records(report: ImportReport, frames: Frames, named: Collection[str]) -> None:
     """Raise an error if an import keeps no document of its records, or finds nothing in its
     files."""
     if report.records and not report.documents:
@@ -284,7 +284,7 @@ class Outcome:
     problems: list[tuple[str, Problem]] = field(default_factory=list)
 
 
-def count_outcome(decided: Decided) -> Outcome:
+def count_outcome(decided: Decisions) -> Outcome:
     """Count what became of the records."""
     table = decided.table
     return Outcome(
@@ -297,7 +297,7 @@ def count_outcome(decided: Decided) -> Outcome:
     )
 
 
-def count_by_file(decided: Decided) -> Files:
+def count_by_file(decided: Decisions) -> Files:
     """Count what became of the records of each file."""
     names = sorted({name.partition("!")[0] for name in decided.sources})
     files = {name: number for number, name in enumerate(names)}

@@ -16,7 +16,7 @@ from pathlib import Path
 import polars as pl
 
 from citebed._version import __version__
-from citebed.collection.building.assembling import Decided, decide, is_aside, resolve_crossrefs
+from citebed.collection.building.assembling import Decisions, decide, is_aside, resolve_crossrefs
 from citebed.collection.building.combining import EARLIER_COLUMNS, WISHES
 from citebed.collection.building.records import SHARED, Keys, Parts, hash_text
 from citebed.collection.rules import Rules
@@ -75,7 +75,7 @@ def _values(links: pl.DataFrame) -> pl.Series:
     return pl.concat(columns).drop_nulls()
 
 
-def make_keys(decided: Decided, latex: pl.Series) -> pl.DataFrame:
+def make_keys(decided: Decisions, latex: pl.Series) -> pl.DataFrame:
     """Return the table of keys; ``latex`` has a number for each document."""
     rows = decided.table
     counts = pl.zeros(rows.height, pl.Int32, eager=True)
@@ -211,7 +211,7 @@ class Change:
 
     known: KnownRecords
     touched: pl.DataFrame
-    decided: Decided
+    decided: Decisions
     every: pl.DataFrame
 
     @property
@@ -224,7 +224,7 @@ class Change:
         """The rows of ``every`` that are in the table of records set aside."""
         return self.every.filter(is_aside())
 
-    def all_decisions(self) -> Decided:
+    def all_decisions(self) -> Decisions:
         """Return what becomes of all records."""
         names = self.every["source"].unique().sort()
         numbers = self.every["source"].cast(pl.Enum(names)).to_physical().cast(pl.UInt32)

@@ -1,7 +1,7 @@
 """Reading the files of an import: which are new, what they contain, and which problems they have.
 
-Also what BibTeX files of an import share (``\\bibliography{strings,refs}``), and the sources of
-earlier imports: by name or path, and which of them are missing.
+It also shares BibTeX strings between the files of an import (``\\bibliography{strings,refs}``), and
+finds the sources of earlier imports by name or path, and those that are missing.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from citebed.records import Problem
 from citebed.wording import printable
 
 _HEAD_BYTES = 4 << 10
-_MAX_BYTES = 1 << 20
+_DEFINITIONS_BYTES = 1 << 20
 _BLOCK_BYTES = 4 << 20
 _DEFINITION = re.compile(rb"@[ \t]*(?:string|xdata)\s*[{(]", re.IGNORECASE)
 _ENTRY = re.compile(
@@ -60,8 +60,8 @@ _ENTRY = re.compile(
 )
 _INHERITS = re.compile(r"\bxdata\s*=", re.IGNORECASE)
 
-Values = dict[str, set[str]]
-"""The different values that files define for a string, by its name."""
+Definitions = dict[str, set[str]]
+"""The values that files define for a string, by its name; more than one if files differ."""
 
 
 class SharedStrings:
@@ -72,12 +72,12 @@ class SharedStrings:
     not share. Files of an earlier import (``known``) share with the files in their folder, too.
     """
 
-    def __init__(self, files: Iterable[SourceFile], known: Iterable[str] = ()) -> None:
+    def __init__(self, files: Iterable[SourceFile], earlier_names: Iterable[str] = ()) -> None:
         self._files = [file for file in files if is_bibtex_name(file.name)]
         self._used: dict[str, dict[str, str]] = {}
-        here = {file.path for file in self._files}
-        names = {name.rpartition("/")[2] for name in known if is_bibtex_name(name)}
-        for path in sorted({path.parent / name for path in here for name in names} - here):
+        paths = {file.path for file in self._files}
+        names = {name.rpartition("/")[2] for name in earlier_names if is_bibtex_name(name)}
+        for path in sorted({path.parent / name for path in paths for name in names} - paths):
             self._files += [SourceFile(path, str(path))] if path.is_file() else []
 
     def find_used(self, file: SourceFile) -> dict[str, str]:
@@ -117,16 +117,15 @@ class SharedStrings:
         for file in self._files:
             if _DEFINITION.search(_read_head(file.path, _HEAD_BYTES)):
                 own = strings.setdefault(file.name, {})
-                collect_strings(_read_head(file.path, _MAX_BYTES), own)
+                collect_strings(_read_head(file.path, _DEFINITIONS_BYTES), own)
         return strings
 
     @cached_property
-    def _shared(self) -> dict[Path | None, Values]:
-        """Return the strings that each folder shares; under ``None`` the strings of files without
-        entries."""
-        shared: dict[Path | None, Values] = {}
+    def _shared(self) -> dict[Path | None, Definitions]:
+        """Return the strings that each folder shares; ``None`` has those of files without entry."""
+        shared: dict[Path | None, Definitions] = {}
         for file in (file for file in self._files if self._defined.get(file.name)):
-            is_without_entry = _ENTRY.search(_read_head(file.path, _MAX_BYTES)) is None
+            is_without_entry = _ENTRY.search(_read_head(file.path, _DEFINITIONS_BYTES)) is None
             for folder in (file.path.parent, *((None,) if is_without_entry else ())):
                 values = shared.setdefault(folder, {})
                 for name, value in self._defined[file.name].items():
@@ -168,11 +167,11 @@ def report_resource_errors(folder: Path) -> Iterator[None]:
 class Reader:
     """Reads files into tables under ``folder``.
 
-    ``known`` are the sources of earlier imports, with their hashes. ``forced`` is a format for all
-    files. After reading, ``sources`` has a row for each file that was read, ``problems`` the
-    problems by source, and ``copies`` the files that were skipped because they equal another.
-    ``records`` are the files of the document records, which may be too many for memory, in the
-    order of the sources. ``problem_count`` counts the problems that the formats reported.
+    ``source_table`` has the sources of earlier imports, with their hashes. ``forced_format`` is one
+    for all files. After reading, ``sources`` has a row for each file that was read, ``problems``
+    the problems by source, and ``copies`` the files that were skipped because they equal another.
+    ``record_files`` have the document records (which may not fit into memory), in the order of the
+    sources. ``format_problem_count`` counts the problems that the formats reported.
     """
 
     source_table: pl.DataFrame
@@ -180,12 +179,12 @@ class Reader:
     only: tuple[str, ...]
     workers: int
     progress: Progress
-    forced: str | None = None
+    forced_format: str | None = None
     sources: list[dict[str, object]] = field(default_factory=list)
     problems: list[tuple[str, Problem]] = field(default_factory=list)
     copies: list[tuple[str, str]] = field(default_factory=list)
-    records: list[Path] = field(default_factory=list)
-    problem_count: int = 0
+    record_files: list[Path] = field(default_factory=list)
+    format_problem_count: int = 0
 
     def read(self, files: list[SourceFile], pruned: set[str]) -> Frames:
         """Return the tables of new and changed files, except for their document records.
@@ -193,8 +192,8 @@ class Reader:
         ``pruned`` sources count as unknown.
         """
         rows = self.source_table.select("source", "sha256", "format").rows()
-        self._before = {source: (sha256, format) for source, sha256, format in rows}
-        self._detector = FormatDetector(self.forced, (file.name for file in files))
+        self._known_hashes = {source: (sha256, format) for source, sha256, format in rows}
+        self._detector = FormatDetector(self.forced_format, (file.name for file in files))
         self._strings = SharedStrings(files, self.source_table["source"])
         total = sum(_size(file) for file in files)
         self.progress.step("reading", total)
@@ -202,25 +201,25 @@ class Reader:
         folder = Path(tempfile.mkdtemp(dir=self.folder))
         parsed = self._parse_files(files, pruned, folder)
         fresh = read_tables(parsed)
-        self.records = [job.files[RECORDS] for job in parsed if RECORDS in job.files]
-        self.problem_count = sum(job.problems for job in parsed)
+        self.record_files = [job.files[RECORDS] for job in parsed if RECORDS in job.files]
+        self.format_problem_count = sum(job.problems for job in parsed)
         counts: Counter[str] = Counter()
         for job in parsed:
             counts.update(job.counts)
-        tops: Counter[str] = Counter()
+        record_counts: Counter[str] = Counter()
         for source, count in counts.items():
-            tops[_top(source)] += count
-        unfinished = {_top(source) for job in parsed for source in job.unread}
+            record_counts[_file_on_disk(source)] += count
+        unfinished = {_file_on_disk(source) for job in parsed for source in job.unread}
         for row in self.sources:
-            row["records"] = tops[str(row["source"])]
+            row["records"] = record_counts[str(row["source"])]
             if row["source"] in unfinished:
                 row["sha256"] = ""  # so that it is read again
         reported = {name for name, _ in self.problems}
         reported.update(fresh["problems"]["source"] if "problems" in fresh else ())
         empty = [name for name, count in counts.items() if not count and name not in reported]
         if not self.only:
-            known = {_top(name) for name in (*reported, *counts)}
-            empty += [str(row["source"]) for row in self.sources if row["source"] not in known]
+            covered = {_file_on_disk(name) for name in (*reported, *counts)}
+            empty += [str(row["source"]) for row in self.sources if row["source"] not in covered]
         for name in empty:
             what = ONLY_STRINGS if self._strings.has_strings(name) else "no record was found in it"
             self.problems.append((name, Problem(1, what, "ignored")))
@@ -249,33 +248,33 @@ class Reader:
     ) -> Iterator[tuple[SourceFile, dict[str, object]]]:
         """Yield the new and changed files, each with its row in the table of sources."""
         hashes = dict(self.source_table.select("source", "sha256").iter_rows())
-        digests = {file.name: self._digest(file) for file in files if file.name in hashes}
+        digests = {file.name: self._digest_of(file) for file in files if file.name in hashes}
         stale = pruned | {name for name, digest in digests.items() if hashes[name] != digest}
-        contents = {digest: name for name, digest in hashes.items() if name not in stale}
+        name_of_hash = {digest: name for name, digest in hashes.items() if name not in stale}
         for file in files:
             size = _size(file)
-            digest = digests.get(file.name) or self._digest(file)
-            is_copy = file.name not in hashes and digest in contents
+            digest = digests.get(file.name) or self._digest_of(file)
+            is_copy = file.name not in hashes and digest in name_of_hash
             if is_copy or hashes.get(file.name) == digest:
-                self.copies += [(file.name, contents[digest])] if is_copy else []
+                self.copies += [(file.name, name_of_hash[digest])] if is_copy else []
                 self.progress.add(size)
                 continue
-            contents[digest] = file.name
+            name_of_hash[digest] = file.name
             yield file, {"source": file.name, "sha256": digest, "bytes": size, "records": 0}
 
-    def _digest(self, file: SourceFile) -> str:
+    def _digest_of(self, file: SourceFile) -> str:
         """Return the hash of a file, of the strings it uses and of the options that read it.
 
-        A file that was read in a forced format keeps it until it changes.
+        A file that was read in a forced format is unchanged for imports without that option.
         """
         digest = self._hash_file(file)
         if shared := self._strings.find_used(file):
             digest = hashlib.sha256(f"{digest}{shared}".encode()).hexdigest()
-        known, format = self._before.get(file.name, ("", ""))
-        again = self._add_options(digest, format)
-        return (
-            again if again == known and not self.forced else self._add_options(digest, self.forced)
-        )
+        known_hash, format = self._known_hashes.get(file.name, ("", ""))
+        hash_as_before = self._add_options(digest, format)
+        if hash_as_before == known_hash and not self.forced_format:
+            return hash_as_before
+        return self._add_options(digest, self.forced_format)
 
     def _hash_file(self, file: SourceFile) -> str:
         with translate_os_errors(file.path):
@@ -310,7 +309,7 @@ def split_file(
         yield file.name, Problem(1, f"could not be read to the end: {error}")
 
 
-def _top(source: str) -> str:
+def _file_on_disk(source: str) -> str:
     """Return the file on disk that is or contains a source."""
     return source.partition("!")[0]
 
@@ -341,27 +340,27 @@ class KnownSources:
             for name in self.sources
             if name == root
             or name.startswith(f"{root}/")
-            or (root == "." and self.names.where(name) is not None)
+            or (root == "." and self.names.path_of(name) is not None)
         ]
 
     def find_named(self, wanted: Iterable[str | Path]) -> list[str]:
         """Return the sources that a user gives by name or path; raise if one is unknown."""
         items: list[str] = []
         for source in wanted:
-            under = self.under(str(source).rstrip("/")) or self.under(self.names.of(source))
+            under = self.under(str(source).rstrip("/")) or self.under(self.names.name_of(source))
             if not under:
-                tops = {name.partition("/")[0] for name in self.sources}
-                listed = self.sources if len(self.sources) <= _MAX_LISTED else tops
+                top_names = {name.partition("/")[0] for name in self.sources}
+                listed = self.sources if len(self.sources) <= _MAX_LISTED else top_names
                 raise UnknownName("source", printable(source), listed)
             items += under
         return items
 
-    def select_existing(self, paths: list[str | Path], *, prune: bool) -> list[str | Path]:
+    def drop_missing(self, paths: list[str | Path], *, prune: bool) -> list[str | Path]:
         """Return the paths to read; raise if a source is missing, unless it is to be pruned."""
         missing = [path for path in paths if not os.path.exists(path)]
-        gone = [path for path in missing if self.under(self.names.of(path))]
+        gone = [path for path in missing if self.under(self.names.name_of(path))]
         if gone and not prune:
-            forget = f"citebed forget {printable(self.folder)} {self.names.of(gone[0])}"
+            forget = f"citebed forget {printable(self.folder)} {self.names.name_of(gone[0])}"
             raise CitebedError(
                 f"{printable(gone[0])} is no longer there. Its documents are still in the "
                 f"collection; to take them out: {forget}, or import with --prune."
@@ -373,23 +372,22 @@ class KnownSources:
         for path in paths:
             if not os.path.isdir(path):
                 continue
-            root = self.names.of(path)
+            root = self.names.name_of(path)
             inside = [name for name in files if root == "." or name.startswith(f"{root}/")]
             if not inside and not self.under(root):
                 raise CitebedError(_describe_empty_folder(Path(path)))
 
-    def with_unknown_path(self, roots: list[str]) -> list[str]:
-        """Return the sources that citebed knows only by the hash of their path, and that are not
-        below ``roots``."""
+    def find_unlocatable(self, roots: list[str]) -> list[str]:
+        """Return the sources not below ``roots`` whose path citebed knows only as a hash."""
         named = {name for root in roots for name in self.under(root)}
-        return [n for n in self.sources if n not in named and self.names.where(n) is None]
+        return [n for n in self.sources if n not in named and self.names.path_of(n) is None]
 
-    def find_missing(self, here: set[str], roots: list[str], *, prune: bool) -> list[str]:
-        """Return the missing sources below ``roots``; with ``prune``, of all known paths."""
-        lost = {name for root in roots for name in self.under(root)} - here
+    def find_missing(self, found: set[str], roots: list[str], *, prune: bool) -> list[str]:
+        """Return the missing sources below ``roots``; with ``prune``, also any other."""
+        lost = {name for root in roots for name in self.under(root)} - found
         if prune:
-            places = ((name, self.names.where(name)) for name in self.sources)
-            lost |= {name for name, place in places if place and not os.path.exists(place)}
+            known_paths = ((name, self.names.path_of(name)) for name in self.sources)
+            lost |= {name for name, path in known_paths if path and not os.path.exists(path)}
         return sorted(lost)
 
 

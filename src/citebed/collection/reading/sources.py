@@ -81,11 +81,11 @@ class SourceNames:
         here = self._known - set(self._elsewhere.values())
         self._here = {os.path.realpath(os.path.join(self._home, name)): name for name in here}
 
-    def stand_in(self, path: Path, name: str) -> None:
+    def set_name(self, path: Path, name: str) -> None:
         """Give a copy of data without a path (standard input) a name."""
         self._stand_ins[os.fspath(path)] = f"{_NOWHERE}/{name}"
 
-    def of(self, path: str | Path) -> str:
+    def name_of(self, path: str | Path) -> str:
         """Return the name of a given path, or of a path below one.
 
         A file has one name, whatever path or link leads to it.
@@ -97,8 +97,8 @@ class SourceNames:
         inside = linked if _is_below(linked, self._home) else real
         is_inside = _is_below(inside, self._home)
         name_here = _named(real, self._here.get) or _named(linked, self._here.get)
-        for place in () if _is_below(real, self._home) else (real, linked, whole):
-            name_here = name_here or _named(place, lambda above: self._elsewhere.get(_place(above)))
+        for tried in () if _is_below(real, self._home) else (real, linked, whole):
+            name_here = name_here or _named(tried, lambda above: self._elsewhere.get(_place(above)))
         if name_here is not None:
             return name_here
         if not is_inside and not (self._absolute and not whole.startswith(_NOWHERE)):
@@ -116,7 +116,7 @@ class SourceNames:
             self._here[real] = name
         return name
 
-    def where(self, name: str) -> str | None:
+    def path_of(self, name: str) -> str | None:
         """Return the path of a source, or ``None`` if citebed knows only a hash of it."""
         lost = any(_is_below(name, other) for other in self._elsewhere.values())
         return None if lost or _WRITTEN.search(name) else os.path.join(self._home, name)
@@ -126,7 +126,7 @@ class SourceNames:
         others = self._elsewhere.values()
         return any(_is_below(name, other) or _is_below(other, name) for other in others)
 
-    def place(self, name: str) -> str:
+    def path_hash_of(self, name: str) -> str:
         """Return the hash of a given path, or "" if the name itself is the path."""
         return next((place for place, other in self._elsewhere.items() if other == name), "")
 
@@ -198,10 +198,10 @@ def find_files(paths: list[str | Path], names: SourceNames) -> list[SourceFile |
             if "://" in name:
                 advice = f"citebed imports files: download it first, e.g. curl -LO {name}"
             raise CitebedError(f"no such file or folder: {name}. {advice}")
-        names.of(root)  # name a folder before its files
+        names.name_of(root)  # name a folder before its files
         # A link is another name of a file, so the file itself is named first.
         for path in sorted(_files_under(root), key=os.path.islink):
-            name = names.of(path)
+            name = names.name_of(path)
             why = _why_no_file(path)
             if why == _NOT_REGULAR and path == root:
                 raise CitebedError(

@@ -98,7 +98,7 @@ def write_documents(
     context: ImportContext, parts: list[Part], earlier: list[Piece]
 ) -> WrittenFiles:
     """Merge the records of all parts, name their documents, and write these in shards; documents
-    that existed ``before`` keep their cite keys."""
+    that existed before keep their citation keys."""
     start = send_messages(
         context.engine, (Message("part", at, pack_json(part)) for at, part in enumerate(parts))
     )
@@ -277,7 +277,7 @@ class EngineImport(Import):
     ) -> None:
         self.engine, self.aside = engine, list[Path]()
         super().__init__(folder, staging.absolute(), options, progress)
-        if self.is_old or not has_columns(folder, EARLIER_COLUMNS):
+        if self.needs_upgrade or not has_columns(folder, EARLIER_COLUMNS):
             raise CitebedError(
                 f"'{printable(folder)}' was made by an earlier version of citebed: import once "
                 "without --on, or into another folder."
@@ -286,25 +286,25 @@ class EngineImport(Import):
             raise CitebedError("--on needs --shard-size above 0.")
         self.shards.size = self.shards.size or SHARD_SIZE
 
-    def _localise_paths(self, paths: list[str | Path]) -> list[str | Path]:
+    def _make_paths_local(self, paths: list[str | Path]) -> list[str | Path]:
         """Return the paths; copy the content of addresses, and return the paths of the copies."""
         local = []
-        for path in super()._localise_paths(paths):
+        for path in super()._make_paths_local(paths):
             address = as_address(path)
             if address is None:
                 local.append(path)
                 continue
             self.progress.step(f"copying {printable(address)}", 0)
-            folder = self.parts.parent / "copies"
+            folder = self.work.parent / "copies"
             folder.mkdir(exist_ok=True)
             copy = fetch_files(self.engine, address, Path(tempfile.mkdtemp(dir=folder))).root
-            self.names.stand_in(copy, address)
+            self.names.set_name(copy, address)
             local.append(copy)
         return local
 
     def _reader(self, only: tuple[str, ...], workers: int) -> Reader:
         return EngineReader(
-            self.source_table, self.parts, only, workers, self.progress, self.options.format,
+            self.source_table, self.work, only, workers, self.progress, self.options.format,
             engine=self.engine,
         )  # fmt: skip
 
@@ -313,16 +313,16 @@ class EngineImport(Import):
         earlier_documents = list_pieces(self.folder, "documents")
         earlier = [*earlier_documents, *list_pieces(self.folder, SET_ASIDE_TABLE)]
         notes = self.reader.notes + earlier_records(
-            self.engine, earlier, dropped, Path(tempfile.mkdtemp(dir=self.parts))
+            self.engine, earlier, dropped, Path(tempfile.mkdtemp(dir=self.work))
         )
         if not notes:
             return super()._make_documents(dropped)
         check_types(self.rules, {name for note in notes for name in note.types})
         check_languages(self.rules, {name for note in notes for name in note.languages})
-        files = Parts(self.parts, (Path(note.path) for note in notes))
+        files = Parts(self.work, (Path(note.path) for note in notes))
         problems = resolve_crossrefs(files) if any(note.crossrefs for note in notes) else []
         # A new folder: tasks of an import that was killed may still write to theirs.
-        folder = Path(tempfile.mkdtemp(dir=self.parts))
+        folder = Path(tempfile.mkdtemp(dir=self.work))
         context = ImportContext(self.engine, folder, self.rules, self.shards.size)
         written = write_documents(context, group_into_parts(notes, files), earlier_documents)
         self.aside, self.is_any_aside = written.aside_pieces, bool(written.aside_pieces)
@@ -332,7 +332,7 @@ class EngineImport(Import):
     def _collect_output(self, written: WrittenFiles) -> None:
         """Move the workers' files to where they are committed. Without documents, write one empty
         shard."""
-        table = self.ready / f"{SET_ASIDE_TABLE}.parquet"
+        table = self.output / f"{SET_ASIDE_TABLE}.parquet"
         if written.aside_table is None:
             table_files.write_frames(table, iter(()), SET_ASIDE)
         else:
@@ -342,7 +342,7 @@ class EngineImport(Import):
             self.shards.write_documents(())
         for number, shard in enumerate(written.shards):
             name = store.format_shard_name(number)
-            target = self.ready / store.SHARDS / name
+            target = self.output / store.SHARDS / name
             target.mkdir(parents=True)
             shutil.move(shard.path, target / "documents.parquet")
             self.shards.names = (*self.shards.names, name)
@@ -354,19 +354,19 @@ class EngineImport(Import):
             return super()._lookup_tables(
                 {name: table.clear() for name, table in all_tables.items()}
             )
-        self.parts.mkdir(exist_ok=True)
+        self.work.mkdir(exist_ok=True)
         paths = self.shards.documents(), self.aside
         documents, excluded = _look_up_on_workers(
-            self.engine, *paths, (names, titles), self.parts / "asked"
+            self.engine, *paths, (names, titles), self.work / "asked"
         )
         if excluded.height:  # a record set aside may have the id of a document
             names = pl.concat([names, excluded["doc_id"].str.to_lowercase()]).unique()
             documents, excluded = _look_up_on_workers(
-                self.engine, *paths, (names, titles), self.parts / "asked-again"
+                self.engine, *paths, (names, titles), self.work / "asked-again"
             )
         return documents, excluded
 
     def _write(self) -> list[str]:
         remove = super()._write()
-        shutil.rmtree(self.parts, ignore_errors=True)  # free the disk space early
+        shutil.rmtree(self.work, ignore_errors=True)  # free the disk space early
         return remove

@@ -19,7 +19,7 @@ from zlib import crc32
 import numpy as np
 import polars as pl
 
-from citebed.collection.building.assembling import Decided, fresh_ids
+from citebed.collection.building.assembling import Decisions, fresh_ids
 from citebed.collection.building.combining import WISHES, combine, wishes
 from citebed.collection.building.import_report import count_by_file
 from citebed.collection.building.merging import identities
@@ -269,7 +269,7 @@ def count_files(table: pl.DataFrame) -> dict[str, dict[str, int]]:
     numbers = dict(zip(names, range(len(names)), strict=True))
     source = pl.col("source").replace_strict(numbers, return_dtype=pl.UInt32)
     told = table.select("row", "owner", "size", source)
-    return count_by_file(Decided(Parts(Path(), ()), told, list(names)))
+    return count_by_file(Decisions(Parts(Path(), ()), told, list(names)))
 
 
 NAMES_AT_ONCE = 100_000

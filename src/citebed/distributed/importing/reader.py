@@ -68,7 +68,7 @@ class PartNote(NamedTuple):
 
 @dataclass
 class EngineReader(Reader):
-    """Reads the files of an import on an engine; ``notes`` describe the files in ``records``."""
+    """Reads the files of an import on an engine; ``notes`` describe the ``record_files``."""
 
     engine: Engine = field(kw_only=True)
     notes: list[PartNote] = field(default_factory=list)
@@ -78,7 +78,7 @@ class EngineReader(Reader):
     ) -> list[ParsedJob]:
         settings = folder / "settings.json"
         names = [file.name for file in files]
-        values = {"only": self.only, "forced": self.forced, "names": names}
+        values = {"only": self.only, "forced": self.forced_format, "names": names}
         settings.write_text(json.dumps(values), encoding="utf-8")
         self._looked = _looked_at(self.engine, files, settings)
         found = list(self._select_changed(files, pruned))

@@ -20,35 +20,35 @@ def row(name: str, place: str) -> dict[str, str]:
 
 def test_what_is_beside_the_collection_is_named_from_there(tmp_path: Path) -> None:
     names = SourceNames(tmp_path / "c")
-    assert names.of(tmp_path / "refs.bib") == "refs.bib"
-    assert names.of(tmp_path / "papers" / "." / "a.xml") == "papers/a.xml"
-    assert names.of(tmp_path / "c" / "inside.bib") == "c/inside.bib"
-    assert names.place("refs.bib") == ""
+    assert names.name_of(tmp_path / "refs.bib") == "refs.bib"
+    assert names.name_of(tmp_path / "papers" / "." / "a.xml") == "papers/a.xml"
+    assert names.name_of(tmp_path / "c" / "inside.bib") == "c/inside.bib"
+    assert names.path_hash_of("refs.bib") == ""
 
 
 def test_what_is_elsewhere_is_named_by_its_last_part(tmp_path: Path) -> None:
     names = SourceNames(tmp_path / "here" / "c")
-    assert names.of("/home/ann/refs.bib") == "refs.bib"
-    assert names.of("/home/ann/refs.bib") == "refs.bib"
-    assert names.of("/home/ben/refs.bib") == "ben/refs.bib"
-    assert names.of("/home/ann/papers") == "papers"
-    assert names.of("/home/ann/papers/deep/a.xml") == "papers/deep/a.xml"
-    assert names.of(tmp_path / "here" / "papers" / "b.xml") == "./papers/b.xml"
+    assert names.name_of("/home/ann/refs.bib") == "refs.bib"
+    assert names.name_of("/home/ann/refs.bib") == "refs.bib"
+    assert names.name_of("/home/ben/refs.bib") == "ben/refs.bib"
+    assert names.name_of("/home/ann/papers") == "papers"
+    assert names.name_of("/home/ann/papers/deep/a.xml") == "papers/deep/a.xml"
+    assert names.name_of(tmp_path / "here" / "papers" / "b.xml") == "./papers/b.xml"
 
 
 def test_names_are_the_same_the_next_time(tmp_path: Path) -> None:
     first = SourceNames(tmp_path / "here" / "c")
     given = ["/a/refs.bib", "/b/refs.bib", "/b/x/refs.bib"]
-    made = [first.of(path) for path in given]
+    made = [first.name_of(path) for path in given]
     assert len(set(made)) == 3
-    rows = [row(name, first.place(name)) for name in made]
+    rows = [row(name, first.path_hash_of(name)) for name in made]
     again = SourceNames(tmp_path / "here" / "c", rows)
-    assert [again.of(path) for path in reversed(given)] == made[::-1]
+    assert [again.name_of(path) for path in reversed(given)] == made[::-1]
 
 
 def test_whole_paths_where_they_are_asked_for(tmp_path: Path) -> None:
     names = SourceNames(tmp_path / "c", absolute=True)
-    assert names.of(tmp_path / "a.bib") == str(tmp_path / "a.bib")
+    assert names.name_of(tmp_path / "a.bib") == str(tmp_path / "a.bib")
 
 
 def test_a_collection_does_not_reveal_the_folders_of_its_maker(tmp_path: Path) -> None:
