@@ -74,8 +74,8 @@ class Timeline(TableResult):
 
     def intervals(self, units: str | None = "both") -> pl.DataFrame:
         """Return `table` with intervals over other units: ``queries``, ``both`` or ``None``."""
-        how = (units, self._resampling) if units else ()
-        return _stacked(scores.systems(self.weights, *how) for scores in self.runs)
+        arguments = (units, self._resampling) if units else ()
+        return _stacked(scores.systems(self.weights, *arguments) for scores in self.runs)
 
     @property
     def _resampling(self) -> Resampling:
@@ -96,8 +96,8 @@ class Timeline(TableResult):
         from citebed.timeline.scoring.comparison import compare_streams
 
         design = Design(baseline=baseline, test=test, correction=correction, alpha=self.alpha)
-        over = units or self.units or "queries"
-        return compare_streams(self.runs, self.weights, design, over, self._resampling)
+        resampled = units or self.units or "queries"
+        return compare_streams(self.runs, self.weights, design, resampled, self._resampling)
 
     def rows(self, *, per_query: bool = False, per_slice: bool = False) -> list[dict[str, Any]]:
         """Return flat rows as ``--json`` prints them, optionally per query and per slice."""
@@ -129,7 +129,7 @@ class Timeline(TableResult):
 
     @cached_property
     def kinds(self) -> pl.DataFrame:
-        """One row per query: atemporal, unambiguous or ambiguous in time (`query_kinds`)."""
+        """One row per query with its kind, by its number of bursts (`query_kinds`)."""
         from citebed.timeline.scoring.comparison import query_kinds
 
         return query_kinds(self.pairs)
@@ -152,17 +152,14 @@ class Timeline(TableResult):
         from citebed.timeline.scoring.trends import trend
 
         middles, values = scores.pairs.slices.middles, scores.by_slice(measure)
-        how: dict[str, Any] = {
-            "level": self.level,
-            "samples": self.samples or 1000,
-            "seed": self.seed,
-        }
-        return scores.run, str(measure), trend(middles, values, **how)
+        samples = self.samples or 1000
+        found = trend(middles, values, level=self.level, samples=samples, seed=self.seed)
+        return scores.run, str(measure), found
 
     @cached_property
     def trends(self) -> pl.DataFrame:
         """One row per run and measure, with the trend of its slice scores."""
-        rows = [of.row(run, measure, self.alpha) for run, measure, of in self.trends_found]
+        rows = [trend.row(run, measure, self.alpha) for run, measure, trend in self.trends_found]
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def notes(self) -> list[str]:
@@ -186,10 +183,10 @@ class Timeline(TableResult):
             for mean, low, high in self.table.select("value", "low", "high").iter_rows()
         ]
         named = self.table.with_columns(
-            pl.format("{}, {}", "measure", "weight").alias("of"), pl.Series("mean", means)
+            pl.format("{}, {}", "measure", "weight").alias("column"), pl.Series("mean", means)
         )
         names = [name for name in ("team", "run") if name in named.columns]
-        return named.pivot("of", index=names, values="mean")
+        return named.pivot("column", index=names, values="mean")
 
 
 def _stacked(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
@@ -209,14 +206,14 @@ def timeline(
     """
     options = replace(options or TimelineOptions(), **changes)
     utc, rel = options.utc, options.rel
-    known = times_of(options.times, utc=utc)
+    times = times_of(options.times, utc=utc)
     with opened_runs(runs) as opened:
-        qrels = timed_qrels(*judged_table(judgements), known, QrelsOptions(options.assessors, rel))
+        qrels = timed_qrels(*judged_table(judgements), times, QrelsOptions(options.assessors, rel))
         texts = (options.start, options.end)
         ends = (None if text is None else parse_time(text, utc=True) for text in texts)
-        over = qrels.range(*ends)
-        usual = "all" if options.teams else usual_slicing(over)
-        slices = parse_slicing(options.slices or usual, over, seed=options.seed, utc=utc)
+        time_range = qrels.range(*ends)
+        usual = "all" if options.teams else usual_slicing(time_range)
+        slices = parse_slicing(options.slices or usual, time_range, seed=options.seed, utc=utc)
         pairs = topic_slices(qrels, slices)
         # Check all arguments before a long run is read.
         weight = options.weight
@@ -229,26 +226,26 @@ def timeline(
             check_units(options.units)
         chosen = slice_measures(options.measures)
 
-        def score(run: RunSource, pairs: TopicSlices, under: Sequence[Measure]) -> StreamScores:
+        def score(run: RunSource, pairs: TopicSlices, measures: Sequence[Measure]) -> StreamScores:
             read = run.long or run.read()
-            return score_stream(read, pairs, under, known, options.threshold, options.graded)
+            return score_stream(read, pairs, measures, times, options.threshold, options.graded)
 
         if not options.teams:
             scored = tuple(score(run, pairs, chosen) for run in opened)
-            best = None
+            selection = None
         else:
-            batch = topic_slices(qrels, parse_slicing("all", over))
-            of_run, best = _best_of_teams(
-                opened, options.teams, lambda run: score(run, batch, chosen[:1])
+            whole_stream = topic_slices(qrels, parse_slicing("all", time_range))
+            team_of_run, selection = _best_of_teams(
+                opened, options.teams, lambda run: score(run, whole_stream, chosen[:1])
             )
             sources = {run.name: run for run in opened}
             scored = tuple(
                 replace(score(sources[run], pairs, chosen), team=team)
-                for run, team in of_run.items()
+                for run, team in team_of_run.items()
             )
     return Timeline(
         scored, weights, options.level, options.samples, options.seed, options.alpha, options.focus,
-        options.graded, best, options.units,
+        options.graded, selection, options.units,
     )  # fmt: skip
 
 
@@ -270,14 +267,14 @@ class TeamSelection(NamedTuple):
     def notes(self) -> list[str]:
         """Describe the selection in sentences."""
         best = (
-            f"the best run of each team by {self.by} as one batch, best first: "
-            f"{count(self.teams, 'team')} of {count(self.runs, 'run')}"
+            f"the best run of each team by {self.by} over the whole stream, best first "
+            f"({count(self.runs, 'run')}, {count(self.teams, 'team')})"
         )
         if not self.teams_at_zero:
             return [best]
         return [
             best,
-            f"{count(len(self.teams_at_zero), 'team')} at zero left out: "
+            f"left out {count(len(self.teams_at_zero), 'team')} whose best run scores 0: "
             f"{', '.join(self.teams_at_zero)}",
         ]
 
@@ -292,26 +289,26 @@ def _best_of_teams(
     Of equally good runs the first one is taken. ``score`` scores a run over the whole stream under
     the deciding measure. Teams are named in the runs, or in a mapping or a file.
     """
-    of_run: dict[str, str] = {}
+    team_of_run: dict[str, str] = {}
     if not isinstance(teams, bool):
         from citebed.evaluation.contrasts.pool_bias import assign_teams
 
-        of_run = assign_teams([run.name for run in runs], teams)
-    batch = [score(run) for run in runs]
-    for scores in batch:
-        of_run.setdefault(scores.run, scores.team)
-        if not of_run[scores.run]:
+        team_of_run = assign_teams([run.name for run in runs], teams)
+    scores_of_runs = [score(run) for run in runs]
+    for scores in scores_of_runs:
+        team_of_run.setdefault(scores.run, scores.team)
+        if not team_of_run[scores.run]:
             raise CitebedError(
                 f"the run '{scores.run}' does not name its team; KBA filter runs do, in their "
                 "first field. List the teams in a file with lines 'run team' (--teams-file)."
             )
-    measure = batch[0].measures[0]
-    means = {scores.run: scores.mean(measure, "uniform") for scores in batch}
-    best: dict[str, str] = {}
+    measure = scores_of_runs[0].measures[0]
+    means = {scores.run: scores.mean(measure, "uniform") for scores in scores_of_runs}
+    best_run_of: dict[str, str] = {}
     for run in sorted(means, key=lambda run: -means[run]):
-        best.setdefault(of_run[run], run)
-    zero = tuple(team for team, run in best.items() if not means[run])
-    chosen = {run: team for team, run in best.items() if team not in zero}
+        best_run_of.setdefault(team_of_run[run], run)
+    at_zero = tuple(team for team, run in best_run_of.items() if not means[run])
+    chosen = {run: team for team, run in best_run_of.items() if team not in at_zero}
     if not chosen:
         raise CitebedError(f"the best run of every team scores 0 {measure}: nothing is left.")
-    return chosen, TeamSelection(str(measure), len(runs), len(best), zero)
+    return chosen, TeamSelection(str(measure), len(runs), len(best_run_of), at_zero)

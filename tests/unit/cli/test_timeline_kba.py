@@ -127,8 +127,8 @@ def test_table_1_of_the_paper(call: Run) -> None:
     assert code == 0
     assert lines[0] == ["team", "run", "queries", "AP", "nDCG@R", "Rprec"]
     assert [line[:2] for line in lines[1:3]] == [["north", "high"], ["south", "other"]]
-    assert "best run of each team by AP as one batch, best first: 3 teams of 4 runs" in out
-    assert "note: 1 team at zero left out: west" in out
+    assert "best run of each team by AP over the whole stream, best first (4 runs, 3 teams)" in out
+    assert "note: left out 1 team whose best run scores 0: west" in out
     assert "rend" not in out  # of one batch
     assert "τ" not in out
     found = citebed.timeline("kba.txt", runs, teams=True)

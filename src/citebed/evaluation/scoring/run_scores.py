@@ -117,7 +117,7 @@ def find_run(name: str, runs: Sequence[_Named]) -> _Named:
     for scores in runs:
         if scores.run == name:
             return scores
-    raise CitebedError(f"there is no run '{name}': {', '.join(s.run for s in runs)}.")
+    raise CitebedError(f"there is no run '{name}'; there are: {', '.join(s.run for s in runs)}.")
 
 
 def have_same_queries(runs: Sequence[QueryScores]) -> bool:
@@ -126,10 +126,13 @@ def have_same_queries(runs: Sequence[QueryScores]) -> bool:
 
 
 def score_runs(
-    sets: Sequence[SortedQrels], runs: Iterable[Run], measures: Sequence[Measure], how: Settings
+    sets: Sequence[SortedQrels],
+    runs: Iterable[Run],
+    measures: Sequence[Measure],
+    settings: Settings,
 ) -> list[tuple[RunScores, ...]]:
     """Score runs under several judgement sets, with one run in memory at a time."""
-    scored = [[score_run(qrels, run, measures, how) for qrels in sets] for run in runs]
+    scored = [[score_run(qrels, run, measures, settings) for qrels in sets] for run in runs]
     return [tuple(of_set) for of_set in zip(*scored, strict=True)] or [()] * len(sets)
 
 
@@ -138,27 +141,27 @@ def score_run(
 ) -> RunScores:
     """Score one run under sorted judgements."""
     ranked = rank(run, settings.score_type)
-    narrow = None if settings.score_type == "float" else rank_in_32_bits(run, ranked)
-    rankings = _matched(qrels, ranked)
-    in_32_bits = None if narrow is None else match(qrels, narrow)
+    ranked_in_32_bits = None if settings.score_type == "float" else rank_in_32_bits(run, ranked)
+    rankings = _match(qrels, ranked)
+    in_32_bits = None if ranked_in_32_bits is None else match(qrels, ranked_in_32_bits)
     matched = AlignedRun(run.name, run.tag, ranked.query_ids, rankings, in_32_bits)
     return score_aligned(qrels.name, matched, measures, settings)
 
 
 def _with_32_bits(scored: RunScores, rankings: Rankings) -> Coverage:
-    """Add to the coverage what changes if some queries have the given 32-bit rankings."""
-    counted = rankings.query_ids.is_in(scored.query_ids.implode()).to_numpy()
+    """Add how scores change with 32-bit ``rankings``, of the queries that then have new ties."""
+    in_mean = rankings.query_ids.is_in(scored.query_ids.implode()).to_numpy()
     measured = []
-    for measure, values, of in zip(
+    for measure, values, coverage in zip(
         scored.measures, scored.values, scored.ledger.measures, strict=True
     ):
-        others = np.where(rankings.in_run, measure.values(rankings), 0.0)[counted]
-        moved = np.where(rankings.in_run[counted], others, values)
+        others = np.where(rankings.in_run, measure.values(rankings), 0.0)[in_mean]
+        moved = np.where(rankings.in_run[in_mean], others, values)
         changed = int((np.abs(moved - values) > 1e-12).sum())
         measured.append(
-            replace(of, queries_in_32_bits=changed, in_32_bits=measure.summary(moved))
+            replace(coverage, queries_in_32_bits=changed, in_32_bits=measure.summary(moved))
             if changed
-            else of
+            else coverage
         )
     return replace(scored.ledger, measures=tuple(measured))
 
@@ -184,26 +187,26 @@ def score_aligned(
     rankings = matched.rankings
     if not rankings.in_run.any():
         raise CitebedError(_nothing_shared(qrels, matched))
-    counted: Flags = np.ones_like(rankings.in_run) if settings.complete else rankings.in_run
+    in_mean: Flags = np.ones_like(rankings.in_run) if settings.complete else rankings.in_run
     values = np.stack([measure.values(rankings) for measure in measures])
-    ledger = compute_coverage(matched.run, matched.query_ids, rankings, measures, values, counted)
-    query_ids = rankings.query_ids.filter(pl.Series(counted))
-    scored = values[:, counted]
-    made = RunScores(matched.run, tuple(measures), query_ids, scored, ledger, matched.tag)
+    ledger = compute_coverage(matched.run, matched.query_ids, rankings, measures, values, in_mean)
+    query_ids = rankings.query_ids.filter(pl.Series(in_mean))
+    scored = values[:, in_mean]
+    scores = RunScores(matched.run, tuple(measures), query_ids, scored, ledger, matched.tag)
     if matched.in_32_bits is None:
-        return made
-    return replace(made, ledger=_with_32_bits(made, matched.in_32_bits))
+        return scores
+    return replace(scores, ledger=_with_32_bits(scores, matched.in_32_bits))
 
 
-def _matched(qrels: SortedQrels, ranked: Ranked) -> Rankings:
+def _match(qrels: SortedQrels, ranked: Ranked) -> Rankings:
     """Match a run and check for repeated documents, in parallel if the run is large."""
     if len(ranked.scores) < _MANY_ROWS:
         check_repeated_documents(ranked)
         return match(qrels, ranked)
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(1) as beside:
-        checked = beside.submit(check_repeated_documents, ranked)
+    with ThreadPoolExecutor(1) as pool:
+        checked = pool.submit(check_repeated_documents, ranked)
         rankings = match(qrels, ranked)
         checked.result()
     return rankings
@@ -264,7 +267,7 @@ class Summary:
 
 
 def summarise(scores: QueryScores, resampling: Resampling | None) -> list[Summary]:
-    """Summarise each measure; without resampling, without intervals."""
+    """Summarise each measure; its interval is nan if ``resampling`` is ``None``."""
     measures, values = scores.measures, scores.values
     intervals = [Interval(math.nan, math.nan, "")] * len(measures)
     averaged = [at for at, measure in enumerate(measures) if measure.SUMMARY != "sum"]
@@ -272,7 +275,7 @@ def summarise(scores: QueryScores, resampling: Resampling | None) -> list[Summar
         for at in averaged:
             cells = scores.pairs.crossed(scores.pairs.values[at])
             limits = crossed_mean_interval(cells, resampling, measures[at].bounds)
-            intervals[at] = _back(measures[at], limits)
+            intervals[at] = _to_score_scale(measures[at], limits)
     elif resampling is not None and averaged:
         matrix = np.stack([measures[at].scaled(values[at]) for at in averaged], axis=1)
         drawn = mean_intervals(
@@ -284,14 +287,14 @@ def summarise(scores: QueryScores, resampling: Resampling | None) -> list[Summar
             bounds=[measures[at].bounds for at in averaged],
         )
         for at, interval in zip(averaged, drawn, strict=True):
-            intervals[at] = _back(measures[at], interval)
+            intervals[at] = _to_score_scale(measures[at], interval)
     return [
         Summary(measure, measure.summary(row), interval.low, interval.high)
         for measure, row, interval in zip(measures, values, intervals, strict=True)
     ]
 
 
-def _back(measure: Measure, interval: Interval) -> Interval:
+def _to_score_scale(measure: Measure, interval: Interval) -> Interval:
     if measure.SUMMARY == "geometric mean":
         interval = interval.through(math.exp)
     return interval.within(*measure.RANGE)
