@@ -1,8 +1,9 @@
 """Judges' forms: their codes and personal links, their content, and the answers so far.
 
-A form is for one person, one paper, one phase and one round. In phase one each author of an online
-paper gets a form for research questions and grades. In phase two the authors of pooled questions
-get a form for the documents that are new to them. Links are signed, expire and can be revoked.
+A form is for a person, a paper and a phase, and has a round number: later ones have a higher one.
+In phase one each author of a published paper gets a form for research questions and grades. In
+phase two the authors of pooled questions get a form for the documents that are new to them.
+An item is a paper to judge, an entry shows it. Links are signed, expire and can be revoked.
 """
 
 from __future__ import annotations
@@ -63,13 +64,13 @@ def make_token(store: CampaignStore, code: str, expires_at: datetime) -> str:
     return f"{payload}.{_signature(store, payload)}"
 
 
-def verify_token(store: CampaignStore, signed: str, at: datetime) -> str | None:
+def verify_token(store: CampaignStore, token: str, when: datetime) -> str | None:
     """Return the form code of a token; ``None`` if it is forged or expired."""
-    payload, _, signature = signed.rpartition(".")
+    payload, _, signature = token.rpartition(".")
     if not is_same_secret(signature, _signature(store, payload)):
         return None
     code, _, expiry = payload.partition(".")
-    return code if at.timestamp() < int(expiry, 16) else None
+    return code if when.timestamp() < int(expiry, 16) else None
 
 
 def _signature(store: CampaignStore, payload: str) -> str:
@@ -78,45 +79,46 @@ def _signature(store: CampaignStore, payload: str) -> str:
     return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
-def make_link(store: CampaignStore, signed: str) -> str:
+def make_link(store: CampaignStore, token: str) -> str:
     """Return the URL of a judge's page."""
-    return f"{store.settings.address.rstrip('/')}/{store.name}/judge/{signed}"
+    return f"{store.settings.address.rstrip('/')}/{store.name}/judge/{token}"
 
 
 class LinkRefused(CitebedError):
     """A link that was refused; ``why`` is for the organiser, not for the visitor."""
 
     def __init__(self, why: str, form_id: int | None = None) -> None:
-        super().__init__("this link does not open a list.")
+        super().__init__("this link is not valid. Ask the organiser for a new one.")
         self.why = why
         self.form_id = form_id
 
 
-def open_link(tx: Transaction, signed: str) -> FormRow:
+def open_link(tx: Transaction, token: str) -> FormRow:
     """Return the form of a link's token; raise `LinkRefused` for an invalid or replaced link."""
-    form = open_links(tx, [signed])[signed]
+    form = open_links(tx, [token])[token]
     if isinstance(form, LinkRefused):
         raise form
     return form
 
 
-def open_links(tx: Transaction, signed: Iterable[str]) -> dict[str, FormRow | LinkRefused]:
+def open_links(tx: Transaction, tokens: Iterable[str]) -> dict[str, FormRow | LinkRefused]:
     """Return the form of each token, or why the token was refused."""
-    at = now()
-    codes = {each: verify_token(tx.store, each, at) for each in set(signed)}
+    when = now()
+    codes = {each: verify_token(tx.store, each, when) for each in set(tokens)}
     wanted = [code for code in codes.values() if code is not None]
-    mine = (forms.c.campaign_id == tx.id) & forms.c.code.in_(wanted)
-    known = {row.code: row for row in tx.execute(select(forms).where(mine))} if wanted else {}
+    is_wanted = (forms.c.campaign_id == tx.id) & forms.c.code.in_(wanted)
+    rows = tx.execute(select(forms).where(is_wanted)) if wanted else ()
+    form_of_code = {row.code: row for row in rows}
     opened: dict[str, FormRow | LinkRefused] = {}
     for token, code in codes.items():
-        form = known.get(code)
+        form = form_of_code.get(code)
         if code is None:
             opened[token] = LinkRefused("forged, altered, expired or of another campaign")
         elif form is None:
             opened[token] = LinkRefused("unknown form")
         elif form.revoked_at is not None:
             opened[token] = LinkRefused("revoked", form.id)
-        elif form.expires_at <= at:
+        elif form.expires_at <= when:
             opened[token] = LinkRefused("expired", form.id)
         elif token != make_token(tx.store, form.code, form.expires_at):
             opened[token] = LinkRefused("another link was given since", form.id)
@@ -130,8 +132,8 @@ def revoke_link(store: CampaignStore, code: str, who: str = "organiser") -> None
     with store.writing() as tx:
         form = load_form(tx, code)
         if form.revoked_at is None:
-            mine = forms.c.id == form.id
-            tx.execute(update(forms).where(mine).values(revoked_at=now()))
+            is_form = forms.c.id == form.id
+            tx.execute(update(forms).where(is_form).values(revoked_at=now()))
             tx.log("revoked", who, form.id)
 
 
@@ -143,16 +145,16 @@ def renew_link(store: CampaignStore, code: str, who: str = "organiser") -> str:
         # Links contain their expiry in seconds, so the new time must differ from the old one.
         if int(until.timestamp()) <= int(form.expires_at.timestamp()):
             until = form.expires_at + timedelta(seconds=1)
-        mine = forms.c.id == form.id
-        tx.execute(update(forms).where(mine).values(revoked_at=None, expires_at=until))
+        is_form = forms.c.id == form.id
+        tx.execute(update(forms).where(is_form).values(revoked_at=None, expires_at=until))
         tx.log("renewed", who, form.id)
     return make_link(store, make_token(store, form.code, until))
 
 
 def form_by_code(tx: Transaction, code: str) -> FormRow | None:
     """Return the form of this campaign with this code."""
-    mine = (forms.c.campaign_id == tx.id) & (forms.c.code == code.strip().upper())
-    return tx.execute(select(forms).where(mine)).first()
+    is_form = (forms.c.campaign_id == tx.id) & (forms.c.code == code.strip().upper())
+    return tx.execute(select(forms).where(is_form)).first()
 
 
 def load_form(tx: Transaction, code: str) -> FormRow:
@@ -189,17 +191,17 @@ def assign_phase_one(store: CampaignStore, on: date) -> list[int]:
 def assign_phase_two(store: CampaignStore) -> list[int]:
     """Create forms for pooled documents that are new to the question's author; return the ids."""
     with store.writing() as tx:
-        return [_add_form(tx, 2, *pair, listed) for pair, listed in lists_to_send(tx).items()]
+        return [_add_form(tx, 2, *pair, lists) for pair, lists in find_unassigned_lists(tx).items()]
 
 
-def lists_to_send(tx: Transaction) -> dict[tuple[int, int], list[dict[str, Any]]]:
+def find_unassigned_lists(tx: Transaction) -> dict[tuple[int, int], list[dict[str, Any]]]:
     """Return the lists that were not assigned yet, by paper and person."""
     lists: dict[tuple[int, int], list[dict[str, Any]]] = {}
     for question in live_questions(tx):
         person = question.person_id
-        listed = _unassigned_list(tx, question.id, person)
-        if listed is not None and question.opted_out_at is None:
-            lists.setdefault((question.paper_id, person), []).append(listed)
+        new_list = _unassigned_list(tx, question.id, person)
+        if new_list is not None and question.opted_out_at is None:
+            lists.setdefault((question.paper_id, person), []).append(new_list)
     return lists
 
 
@@ -219,22 +221,22 @@ def assign_second_judge(store: CampaignStore, query_id: str, name: str, email: s
         person = find_or_add_person(tx, Author(name, email.lower()))
         if person == question.person_id:
             raise CitebedError(f"{email} is the author of '{query_id}'. Name another person.")
-        listed = _unassigned_list(tx, question.id, person)
-        return None if listed is None else _add_form(tx, 2, question.paper_id, person, [listed])
+        new_list = _unassigned_list(tx, question.id, person)
+        return None if new_list is None else _add_form(tx, 2, question.paper_id, person, [new_list])
 
 
 def _unassigned_list(tx: Transaction, question: int, person: int) -> dict[str, Any] | None:
     """Return a question's wording and the items that are new to a judge, in this judge's order."""
-    mine = (forms.c.person_id == person) & (forms.c.phase == 2)
-    before = {
+    is_of_judge = (forms.c.person_id == person) & (forms.c.phase == 2)
+    seen_items = {
         item
-        for content in tx.scalars(select(forms.c.content).where(mine))
+        for content in tx.scalars(select(forms.c.content).where(is_of_judge))
         for query in content["asked"]
         for item in query["items"]
     }
     pooled = (items.c.question_id == question) & items.c.pool_id.is_not(None)
     rows = tx.execute(select(items.c.doc_id, items.c.id).where(pooled).order_by(items.c.id))
-    new = {row.doc_id: row.id for row in rows if row.id not in before}
+    new = {row.doc_id: row.id for row in rows if row.id not in seen_items}
     if not new:
         return None
     ordered = [new[doc_id] for doc_id in shuffle_for_judge(new, tx.store.secret, str(person))]
@@ -242,16 +244,16 @@ def _unassigned_list(tx: Transaction, question: int, person: int) -> dict[str, A
 
 
 def _add_form(
-    tx: Transaction, phase: int, paper: int, person: int, listed: list[dict[str, Any]] | None = None
+    tx: Transaction, phase: int, paper: int, person: int, lists: list[dict[str, Any]] | None = None
 ) -> int:
     row: dict[str, Any] = {"phase": phase, "paper_id": paper, "person_id": person}
-    mine = [forms.c[name] == value for name, value in row.items()]
-    before = tx.scalar(select(func.max(forms.c.round)).where(*mine)) or 0
+    conditions = [forms.c[name] == value for name, value in row.items()]
+    last_round = tx.scalar(select(func.max(forms.c.round)).where(*conditions)) or 0
     # A code can be typed, but not guessed (78 bits).
     code = "-".join("".join(secrets.choice(_ALPHABET) for _ in range(4)) for _ in range(4))
-    row |= {"campaign_id": tx.id, "round": before + 1, "code": code, "made_at": now()}
+    row |= {"campaign_id": tx.id, "round": last_round + 1, "code": code, "made_at": now()}
     until = row["made_at"] + timedelta(days=tx.settings.open_days)
-    content = {} if listed is None else {"asked": listed}
+    content = {} if lists is None else {"asked": lists}
     return tx.add(forms, **row, content=content, expires_at=until)
 
 
@@ -261,12 +263,12 @@ def shuffle_for_judge(doc_ids: Iterable[str], secret: bytes, judge: str) -> list
     The order does not depend on systems, ranks or scores and cannot be computed without the
     secret. Added or removed documents do not change the order of the others.
     """
-    own = hmac.digest(secret, judge.encode("utf-8", "surrogatepass"), hashlib.sha256)
+    key = hmac.digest(secret, judge.encode("utf-8", "surrogatepass"), hashlib.sha256)
 
-    def place(doc_id: str) -> tuple[bytes, str]:
-        return hmac.digest(own, doc_id.encode("utf-8", "surrogatepass"), hashlib.sha256), doc_id
+    def sort_key(doc_id: str) -> tuple[bytes, str]:
+        return hmac.digest(key, doc_id.encode("utf-8", "surrogatepass"), hashlib.sha256), doc_id
 
-    return sorted(doc_ids, key=place)
+    return sorted(doc_ids, key=sort_key)
 
 
 # --- The content of a form --------------------------------------------------------------------
@@ -280,18 +282,18 @@ def load_sheet(tx: Transaction, form: FormRow) -> Sheet:
     queries: list[ListedQuery] = []
     if form.phase == 1:
         columns = [references.c[name] for name in Entry._fields]
-        mine = select(*columns).where(references.c.paper_id == form.paper_id)
-        cited = [Entry(*row) for row in tx.execute(mine.order_by(references.c.number))]
+        of_paper = select(*columns).where(references.c.paper_id == form.paper_id)
+        cited = [Entry(*row) for row in tx.execute(of_paper.order_by(references.c.number))]
     for number, query in enumerate(form.content.get("asked", ()), 1):
         rows = tx.execute(select(items.c.id, items.c.shown).where(items.c.id.in_(query["items"])))
         shown = {row.id: row.shown for row in rows}
-        entries = tuple(Entry(at, **shown[item]) for at, item in enumerate(query["items"], 1))
+        entries = tuple(Entry(place, **shown[item]) for place, item in enumerate(query["items"], 1))
         wording = tx.row(wordings, query["wording"])
-        own = load_author(tx, query["question"]) == form.person_id
-        stated = None
-        if own and wording.kind == "reformulated":
-            stated = current_wording(tx, query["question"], "stated").text
-        queries.append(ListedQuery(number, wording.text, entries, stated, own))
+        is_author = load_author(tx, query["question"]) == form.person_id
+        original_wording = None
+        if is_author and wording.kind == "reformulated":
+            original_wording = current_wording(tx, query["question"], "stated").text
+        queries.append(ListedQuery(number, wording.text, entries, original_wording, is_author))
     return Sheet(
         code=form.code,
         phase=form.phase,
@@ -313,12 +315,12 @@ def load_sheet(tx: Transaction, form: FormRow) -> Sheet:
 
 
 def form_items(tx: Transaction, form: FormRow) -> dict[tuple[int, int], int]:
-    """Return the items of a form by the numbers of question and entry."""
+    """Return ``{(question number, entry number): item id}`` for a form."""
     if form.phase == 2:
         return {
-            (number, at): item
+            (number, entry): item
             for number, query in enumerate(form.content["asked"], 1)
-            for at, item in enumerate(query["items"], 1)
+            for entry, item in enumerate(query["items"], 1)
         }
     rows = tx.execute(
         select(questions.c.number, items.c.position, items.c.id)
@@ -330,9 +332,9 @@ def form_items(tx: Transaction, form: FormRow) -> dict[tuple[int, int], int]:
 
 def load_authorship(tx: Transaction, form: FormRow) -> tuple[str, int]:
     """Return the label of a form's paper and its person's position among the authors."""
-    mine = (papers.c.id == form.paper_id) & (authorships.c.person_id == form.person_id)
-    place = select(papers.c.label, authorships.c.position).join(authorships).where(mine)
-    label, position = tx.execute(place).one()
+    is_author = (papers.c.id == form.paper_id) & (authorships.c.person_id == form.person_id)
+    query = select(papers.c.label, authorships.c.position).join(authorships).where(is_author)
+    label, position = tx.execute(query).one()
     return label, position
 
 
@@ -341,8 +343,8 @@ def load_authorship(tx: Transaction, form: FormRow) -> tuple[str, int]:
 
 def has_event(tx: Transaction, form: FormRow, what: str) -> bool:
     """Return whether a judge has ``opened`` or ``finished`` a form."""
-    mine = (events.c.form_id == form.id) & (events.c.what == what)
-    return tx.scalar(select(events.c.id).where(mine).limit(1)) is not None
+    is_event = (events.c.form_id == form.id) & (events.c.what == what)
+    return tx.scalar(select(events.c.id).where(is_event).limit(1)) is not None
 
 
 def log_once(tx: Transaction, form: FormRow, what: str) -> None:
@@ -354,31 +356,31 @@ def log_once(tx: Transaction, form: FormRow, what: str) -> None:
 def has_responded(tx: Transaction, form: FormRow) -> bool:
     """Return whether a judge responded with an answer, with a file, or by finishing the form.
 
-    A returned file counts even if it is unreadable, unless the organiser settled all its problems
-    and nothing was read from it, as for an automatic reply.
+    A returned file counts, even an unreadable one. It does not count if nothing was read from it
+    and the organiser settled all its problems (as for an automatic reply).
     """
-    mine = returns.c.form_id == form.id
     problem = select(problems.c.id).where(problems.c.return_id == returns.c.id)
-    taken = [
+    was_read = [
         select(table.c.id).where(table.c.return_id == returns.c.id).exists()
         for table in (judgements, wordings)
     ]
     is_open = problem.where(problems.c.settled_at.is_(None)).exists()
-    came = select(returns.c.id).where(mine, or_(~problem.exists(), is_open, *taken)).limit(1)
+    counts = or_(~problem.exists(), is_open, *was_read)
+    counting = select(returns.c.id).where(returns.c.form_id == form.id, counts).limit(1)
     return (
         count_answered(tx, form)[0] > 0
-        or tx.scalar(came) is not None
+        or tx.scalar(counting) is not None
         or has_event(tx, form, "finished")
     )
 
 
 def count_answered(tx: Transaction, form: FormRow) -> tuple[int, int]:
     """Return how many items of a form its person judged, and how many it has."""
-    mine = list(form_items(tx, form).values())
-    done = select(func.count(judgements.c.item_id.distinct())).where(
-        judgements.c.item_id.in_(mine), judgements.c.person_id == form.person_id, CURRENT
+    item_ids = list(form_items(tx, form).values())
+    judged = select(func.count(judgements.c.item_id.distinct())).where(
+        judgements.c.item_id.in_(item_ids), judgements.c.person_id == form.person_id, CURRENT
     )
-    return int(tx.scalar(done) or 0), len(mine)
+    return int(tx.scalar(judged) or 0), len(item_ids)
 
 
 # --- A judge's page ---------------------------------------------------------------------------
@@ -388,7 +390,7 @@ AbstractLookup = Callable[[str], str]
 
 
 class ListedItem(NamedTuple):
-    """A paper to judge; ``item`` is 0 until its question is stated."""
+    """A paper to judge; ``item`` is its id, or 0 for a question that is not stated yet."""
 
     item: int
     entry: Entry
@@ -401,9 +403,9 @@ class ListedItem(NamedTuple):
 class ListedQuestion(NamedTuple):
     """A question with its papers.
 
-    ``stated`` is the author's wording of an edited question, ``approved`` their decision about the
-    edit, if any, and ``correction`` their better wording. Judges can reword only their ``own``
-    questions.
+    If the organiser edited the question, ``stated`` is the author's original wording, ``approved``
+    whether the author accepted the edit (if known), and ``correction`` the author's new wording.
+    Judges can reword only their ``own`` questions.
     """
 
     number: int
@@ -426,49 +428,47 @@ class JudgeList(NamedTuple):
     blank: tuple[ListedItem, ...] = ()
 
 
-def load_judge_list(tx: Transaction, form: FormRow, abstract: AbstractLookup) -> JudgeList:
+def load_judge_list(tx: Transaction, form: FormRow, find_abstract: AbstractLookup) -> JudgeList:
     """Load a form with the judge's current judgement of each paper."""
     sheet = load_sheet(tx, form)
     item_ids = form_items(tx, form)
-    wanted = list(item_ids.values())
-    mine = (judgements.c.person_id == form.person_id) & judgements.c.item_id.in_(wanted)
-    judged = {row.item_id: row for row in tx.execute(select(judgements).where(mine, CURRENT))}
-    rows = tx.execute(select(items.c.id, items.c.doc_id).where(items.c.id.in_(wanted)))
+    wanted_ids = list(item_ids.values())
+    is_of_judge = (judgements.c.person_id == form.person_id) & judgements.c.item_id.in_(wanted_ids)
+    rows = tx.execute(select(judgements).where(is_of_judge, CURRENT))
+    judged = {row.item_id: row for row in rows}
+    rows = tx.execute(select(items.c.id, items.c.doc_id).where(items.c.id.in_(wanted_ids)))
     doc_ids = {row.id: row.doc_id for row in rows}
 
-    def listed(question: int, entries: Iterable[Entry]) -> tuple[ListedItem, ...]:
+    def list_for(question: int, entries: Iterable[Entry]) -> tuple[ListedItem, ...]:
         papers = []
         for entry in entries:
             if (item := item_ids.get((question, entry.number))) is not None:
                 last = judged.get(item)
                 rating = () if last is None else (True, last.value, last.comment)
-                papers.append(ListedItem(item, entry, abstract(doc_ids[item] or ""), *rating))
+                papers.append(ListedItem(item, entry, find_abstract(doc_ids[item] or ""), *rating))
         return tuple(papers)
 
     shown: list[ListedQuestion] = []
     if form.phase == 1:
-        stated = select(questions).where(questions.c.form_id == form.id)
-        for row in tx.execute(stated.order_by(questions.c.number)).all():
+        form_questions = select(questions).where(questions.c.form_id == form.id)
+        for row in tx.execute(form_questions.order_by(questions.c.number)).all():
             text = current_wording(tx, row.id, "stated").text
-            shown.append(ListedQuestion(row.number, text, listed(row.number, sheet.references)))
+            shown.append(ListedQuestion(row.number, text, list_for(row.number, sheet.references)))
         cited = select(references.c.number, references.c.doc_id)
         rows = tx.execute(cited.where(references.c.paper_id == form.paper_id))
         by_number = {row.number: row.doc_id for row in rows}
-        blank = (ListedItem(0, each, abstract(by_number[each.number] or ""))
+        unasked = (ListedItem(0, each, find_abstract(by_number[each.number] or ""))
                  for each in sheet.references)  # fmt: skip
-        return JudgeList(sheet, tuple(shown), tuple(blank))
+        return JudgeList(sheet, tuple(shown), tuple(unasked))
     for query, stored in zip(sheet.queries, form.content["asked"], strict=True):
         question = ListedQuestion(
-            query.number, query.text, listed(query.number, query.entries), own=query.own
+            query.number, query.text, list_for(query.number, query.entries), own=query.own
         )
         if query.own:
             approval = last_approval(tx, stored["wording"], form.person_id)
             history = wording_history(tx, stored["question"])
-            later = [
-                each.text
-                for each in history
-                if each.kind == "corrected" and each.id > stored["wording"]
-            ]
+            corrections = (each for each in history if each.kind == "corrected")
+            later = [each.text for each in corrections if each.id > stored["wording"]]
             question = question._replace(
                 stated=query.stated,
                 approved=None if approval is None else approval.approved,

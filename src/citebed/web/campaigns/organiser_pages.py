@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from citebed.errors import CitebedError
-from citebed.judging.assignments import lists_to_send, renew_link, revoke_link
+from citebed.judging.assignments import find_unassigned_lists, renew_link, revoke_link
 from citebed.judging.organisers import (
     Session,
     begin_session,
@@ -167,7 +167,7 @@ def next_steps(
     """Return what to do next, in order: a text, and the page and part that it links to."""
     queries, lists, sending = (
         len(unpooled_questions(tx)),
-        len(lists_to_send(tx)),
+        len(find_unassigned_lists(tx)),
         mails_in_outbox(tx),
     )
     unread = len({row["return_id"] for row in problems if not row["is_read"]})
