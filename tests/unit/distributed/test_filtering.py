@@ -257,7 +257,7 @@ def killed(*_: Any) -> None:
     raise Killed
 
 
-@pytest.mark.parametrize("step", ["read_part", "tell_part", "score_part"])
+@pytest.mark.parametrize("step", ["read_part", "store_learning_documents", "score_part"])
 def test_a_run_that_was_stopped_goes_on(
     tmp_path: Path, task: FilterTask, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -338,12 +338,12 @@ def test_a_folder_that_citebed_did_not_create_stays(tmp_path: Path, task: Filter
 def test_a_worker_that_does_not_see_the_stream_says_so(
     tmp_path: Path, task: FilterTask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    planned = driver._Run._planned
+    planned = driver._Run._plan
 
     def elsewhere(*given: Any) -> Any:
         return planned(*given)._replace(stream=tmp_path / "not here")
 
-    monkeypatch.setattr(driver._Run, "_planned", elsewhere)
+    monkeypatch.setattr(driver._Run, "_plan", elsewhere)
     with pytest.raises(CitebedError, match=r"a worker does not see .*not here.*shared"):
         filter_on(engine_here(), task, tmp_path / "out", OPTIONS)
 

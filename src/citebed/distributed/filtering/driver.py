@@ -1,7 +1,7 @@
 """Running a filter on an engine, with the same output as `run_filter` on one machine.
 
-The run is assembled in ``OUT.partial`` when all parts are scored, and renamed when it is complete.
-A run that was killed leaves ``OUT.parts``, and continues from it.
+The output is assembled in ``OUT.partial`` when all parts are scored, and renamed when it is
+complete. A killed command leaves ``OUT.parts``; the same command continues from there.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from citebed.distributed.filtering.stream_parts import (
     WorkFolder,
     cuts,
     first_line,
-    received,
+    unpack_task,
 )
 from citebed.distributed.filtering.worker import (
+    read_learning_documents,
     read_part,
-    read_told,
+    read_rows,
+    restore_counts,
     score_part,
-    tallied,
-    tell_part,
-    telling,
+    store_learning_documents,
 )
 from citebed.distributed.remote_files import as_address, fetch_files
 from citebed.distributed.sessions import Engine, collect_arrow
@@ -77,32 +77,32 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class StreamPosition(NamedTuple):
-    """Results of reading: totals of the stream, the documents and lines before each part, and the
-    times of judged documents by part."""
+class StreamTotals(NamedTuple):
+    """What reading the parts found: totals of the stream, the numbers of documents and lines before
+    each part, and the times of judged documents by part."""
 
     whole: Progress
-    documents: list[int]
-    lines: list[int]
+    documents_before: list[int]
+    lines_before: list[int]
     judged: dict[int, list[int]]
 
 
-def line_of(task: PartTask, account: StreamPosition, number: int, line: int) -> int:
+def line_of(task: PartTask, totals: StreamTotals, number: int, line: int) -> int:
     """Return the stream's line number of a line in a part."""
-    return account.lines[number] + line - first_line(task.cuts[number]) + 1
+    return totals.lines_before[number] + line - first_line(task.cuts[number]) + 1
 
 
-def read_position(task: PartTask, parts: int) -> StreamPosition:
-    """Sum up the first parts. Raise if they are not in order of time."""
-    account = StreamPosition(Progress(), [], [], {})
-    whole = account.whole
+def sum_parts(task: PartTask, parts: int) -> StreamTotals:
+    """Sum up what reading parts 0 to ``parts - 1`` found; raise if times go backwards."""
+    totals = StreamTotals(Progress(), [], [], {})
+    whole = totals.whole
     for number in range(parts):
-        account.documents.append(whole.documents)
-        account.lines.append(whole.line - 1)
+        totals.documents_before.append(whole.documents)
+        totals.lines_before.append(whole.line - 1)
         progress, state = checkpoint.load(task.part(number).summary, {})
-        if state["first"].size:  # a part may begin earlier than the one before it ends
+        if state["first"].size:  # an error if it is earlier than the end of the part before
             line, time = state["first"].tolist()
-            at = line_of(task, account, number, line)
+            at = line_of(task, totals, number, line)
             row = pl.DataFrame({"line": [at], "doc_id": [str(state["first_id"])], "time": [time]})
             check_order(Decoded(row, ()), whole.last_time, task.name)
         whole.line += progress.line - 1
@@ -112,33 +112,34 @@ def read_position(task: PartTask, parts: int) -> StreamPosition:
         whole.skipped += progress.skipped
         whole.repeated += progress.repeated
         whole.problems += [
-            each._replace(line=line_of(task, account, number, each.line))
+            each._replace(line=line_of(task, totals, number, each.line))
             for each in progress.problems[: LISTED - len(whole.problems)]
         ]
         if state["judged"].size:
-            account.judged[number] = state["judged"][:, 1].tolist()
-    account.documents.append(whole.documents)
-    account.lines.append(whole.line - 1)
-    return account
+            totals.judged[number] = state["judged"][:, 1].tolist()
+    totals.documents_before.append(whole.documents)
+    totals.lines_before.append(whole.line - 1)
+    return totals
 
 
-def save_states(task: PartTask, account: StreamPosition) -> RunningFilter:
+def save_states(task: PartTask, totals: StreamTotals) -> RunningFilter:
     """Save the filter's state at the beginning of each unscored part. Return the final state."""
     filtering = task.started()
     for number in range(task.parts):
         part = task.part(number)
         if not part.scored.exists():
-            begin = Progress(documents=account.documents[number])
+            begin = Progress(documents=totals.documents_before[number])
             checkpoint.save(part.state, {}, begin, filtering.state())
         _, state = checkpoint.load(part.summary, {})
-        first, after = account.documents[number : number + 2]
-        told = read_told(part.learning_documents) if account.judged else None
-        more = _More(telling(task, number, range(after - first)))
-        filtering.skip(Skipped(first, after - first, tallied(filtering, state), told, more))
+        first, after = totals.documents_before[number : number + 2]
+        learning = read_learning_documents(part.learning_documents) if totals.judged else None
+        documents = _PartDocuments(read_rows(task, number, range(after - first)))
+        counts = restore_counts(filtering, state)
+        filtering.skip(Skipped(first, after - first, counts, learning, documents))
     return filtering
 
 
-class _More:
+class _PartDocuments:
     """Yields all documents of a part, range after range; it reads the part only on demand."""
 
     def __init__(self, told: Iterator[LearningDocuments]) -> None:
@@ -157,15 +158,15 @@ class _More:
                 break
 
 
-_DONE: Schema = {"part": pl.Int64, "line": pl.Int64, "what": pl.String, ERROR: pl.String}
-_SECONDS = 1.0
-_BYTES = "the stream's bytes"
-_LAYOUT = {"the layout of parts": 2}
-_LAID = 1 << 22
-_LEAST, _MOST, _PARTS = 16 << 20, 128 << 20, 32
-"""Sizes of a part: some dozens of parts per stream, unless they would be small or large."""
+_RESULT: Schema = {"part": pl.Int64, "line": pl.Int64, "what": pl.String, ERROR: pl.String}
+_POLL_SECONDS = 1.0
+_STREAM_SETTING = "the stream's bytes"
+_LAYOUT_SETTING = {"the layout of parts": 2}
+_COPY_BYTES = 1 << 22
+_MIN_PART_BYTES, _MAX_PART_BYTES, _USUAL_PARTS = 16 << 20, 128 << 20, 32
+"""The least and most bytes of a part, and the number of parts to aim at in between."""
 _AT_ONCE = BoundedSemaphore(os.cpu_count() or 1)
-"""Sail works on all parts at once in threads of one process; a Spark worker has one thread."""
+"""Limits Sail (the engine ``local``), which would work on all parts at once in threads."""
 Work = Callable[[PartTask, int], None]
 Advance = Callable[[int], None]
 
@@ -180,16 +181,16 @@ def filter_on(
 ) -> FilterReport:
     """Filter a stream on an engine and write a filter run with the same bytes as `run_filter`.
 
-    The workers must see the stream and the folder of the output under the same names. Or the stream
-    is an address that the engine reads (``s3a://…``), of one file or of several in the order of
-    their names; these are copied first. ``part`` is the approximate number of bytes in a part; 0
-    lets citebed choose by the size of the stream.
+    The workers must see the stream and the folder of the output under the same names. The stream
+    may also be an address that the engine reads (``s3a://…``): a file, or several, which are read
+    in the order of their names. citebed copies them first. ``part`` is the approximate number of
+    bytes in a part; 0 lets citebed choose by the size of the stream.
     """
     files = OutputFiles(output, options.skipped)
     files.check(options.overwrite)
     task.declared.start(task.topics, task.tools)  # report its errors first
     address = as_address(task.source.path) if task.source.path else None
-    if address:  # a path would have lost a slash
+    if address:  # a path has lost a slash: s3a:/
         task = task._replace(source=task.source._replace(name=address))
     folder = WorkFolder(Path(f"{files.output.absolute()}.parts"))
     if task.source.path is not None and folder.path in task.source.path.absolute().parents:
@@ -207,8 +208,8 @@ def filter_on(
             )
         run = _Run(engine, folder, files, drafts, options)
         try:
-            return run.done(task, output, advance, part)
-        except FormatError:  # the stream must change, and then all parts are invalid
+            return run.execute(task, output, advance, part)
+        except FormatError:  # the user must repair the stream, which invalidates all parts
             folder.remove()
             raise
         except BaseException as cause:
@@ -219,7 +220,7 @@ def filter_on(
                 )
             raise
         finally:
-            files.remove()  # the parts can restore its content
+            files.remove()  # ``OUT.partial`` can be made again from the parts
 
 
 class _Run:
@@ -236,41 +237,41 @@ class _Run:
         self._engine, self._folder = engine, folder
         self._files, self._drafts, self._options = files, drafts, options
 
-    def done(self, task: FilterTask, output: Path, advance: Advance, part: int) -> FilterReport:
+    def execute(self, task: FilterTask, output: Path, advance: Advance, part: int) -> FilterReport:
         """Do everything that is not done yet."""
         if self._options.restart:
             self._folder.remove()
         self._folder.make()
         try:
-            planned = self._planned(task, part)
+            planned = self._plan(task, part)
         except BaseException:  # the stream cannot be read: leave no files
             if not self._folder.plan.exists():
                 self._folder.remove()
             raise
         resumed = [n for n in range(planned.parts) if planned.part(n).scored.exists()]
-        # Reading is half of the work.
         summaries = [planned.part(n).summary for n in range(planned.parts)]
-        self._each(planned, read_part, summaries, advance)
-        account = read_position(planned, planned.parts)
-        if not account.whole.documents:
-            self._write_list(planned, account)
+        self._run_step(planned, read_part, summaries, advance)
+        totals = sum_parts(planned, planned.parts)
+        if not totals.whole.documents:
+            self._write_list(planned, totals)
             self._files.put_list_in_place(self._drafts)
-            raise no_documents(task.source.name, account.whole)
-        unmet = self._scored(planned, account, advance)
-        self._write(task, planned, account)
-        before = sum(account.documents[n + 1] - account.documents[n] for n in resumed)
-        return report_of(task, account.whole, unmet, output, before)
+            raise no_documents(task.source.name, totals.whole)
+        missing = self._score(planned, totals, advance)
+        self._write(task, planned, totals)
+        before = sum(totals.documents_before[n + 1] - totals.documents_before[n] for n in resumed)
+        return report_of(task, totals.whole, missing, output, before)
 
-    def _planned(self, task: FilterTask, part: int) -> PartTask:
+    def _plan(self, task: FilterTask, part: int) -> PartTask:
         """Return the task, with the parts of an earlier attempt if there was one."""
         options = self._options
         stream, what = self._stream(task.source)
-        identity = {**identity_of(task, options), _BYTES: what, **_LAYOUT}
+        identity = {**identity_of(task, options), _STREAM_SETTING: what, **_LAYOUT_SETTING}
         plan = self._folder.plan
         if plan.exists():
             found = checkpoint.load(plan, identity)[1]["cuts"].tolist()
         else:
-            size = part or min(_MOST, max(_LEAST, stream.stat().st_size // _PARTS))
+            usual = stream.stat().st_size // _USUAL_PARTS
+            size = part or min(_MAX_PART_BYTES, max(_MIN_PART_BYTES, usual))
             found = cuts(stream, size, naive_is_utc=options.naive_is_utc)
             checkpoint.save(plan, identity, Progress(), {"cuts": np.array(found, np.int64)})
         return PartTask(
@@ -295,58 +296,58 @@ class _Run:
         if source.path is not None and source.path.is_file() and not is_compressed(source.path):
             status = source.path.stat()
             return source.path.absolute(), {"size": status.st_size, "time": status.st_mtime_ns}
-        laid = self._folder.stream
+        copy = self._folder.stream
         address = as_address(source.path) if source.path else None
         if address is None:
-            crc = _lay_out(laid, (block.data for block in blocks(source, _LAID)))
-            return laid, {"crc": crc, "size": laid.stat().st_size}
-        if not laid.exists() or not self._folder.plan.exists():
-            _lay_out(laid, self._brought(address))
-        return laid, {"address": address, "size": laid.stat().st_size}
+            crc = _copy_stream(copy, (block.data for block in blocks(source, _COPY_BYTES)))
+            return copy, {"crc": crc, "size": copy.stat().st_size}
+        if not copy.exists() or not self._folder.plan.exists():
+            _copy_stream(copy, self._fetch_lines(address))
+        return copy, {"address": address, "size": copy.stat().st_size}
 
-    def _brought(self, address: str) -> Iterator[bytes]:
+    def _fetch_lines(self, address: str) -> Iterator[bytes]:
         """Yield the lines of all files at an address, in the order of their names."""
-        place = Path(tempfile.mkdtemp(prefix=".citebed-", dir=self._folder.path))
+        folder = Path(tempfile.mkdtemp(prefix=".citebed-", dir=self._folder.path))
         try:
-            for path in fetch_files(self._engine, address, place).files:
+            for path in fetch_files(self._engine, address, folder).files:
                 try:
-                    for lines in read_chunks(path, _LAID):
+                    for lines in read_chunks(path, _COPY_BYTES):
                         yield lines if lines.endswith(b"\n") or not lines else lines + b"\n"
                 except FormatError as error:
-                    name = f"{address} ({printable(path.relative_to(place))})"
+                    name = f"{address} ({printable(path.relative_to(folder))})"
                     raise FormatError(name, error.line, error.what) from None
         finally:
-            shutil.rmtree(place, ignore_errors=True)  # a repeated task may still use it
+            shutil.rmtree(folder, ignore_errors=True)  # a repeated task may still write to it
 
-    def _scored(self, task: PartTask, account: StreamPosition, advance: Advance) -> list[str]:
+    def _score(self, task: PartTask, totals: StreamTotals, advance: Advance) -> list[str]:
         """Score all unscored parts; return the documents that did not occur."""
-        times = {time for judged in account.judged.values() for time in judged}
+        times = {time for judged in totals.judged.values() for time in judged}
         task = task._replace(due=tuple(sorted(time + task.tools.delay for time in times)))
         parts = [task.part(number) for number in range(task.parts)]
         looks_back = task.declared.looks_back
         if times:
-            told = [
-                part.learning_documents if looks_back or number in account.judged else None
+            files = [
+                part.learning_documents if looks_back or number in totals.judged else None
                 for number, part in enumerate(parts)
             ]
-            self._each(task, tell_part, told)
-        unmet = save_states(task, account).unmet()
-        self._each(task, score_part, [part.scored for part in parts], advance)
-        return unmet
+            self._run_step(task, store_learning_documents, files)
+        missing = save_states(task, totals).unmet()
+        self._run_step(task, score_part, [part.scored for part in parts], advance)
+        return missing
 
-    def _each(
+    def _run_step(
         self,
         task: PartTask,
         work: Work,
-        made: Sequence[Path | None],
+        files: Sequence[Path | None],
         advance: Advance = lambda _: None,
     ) -> None:
-        """Let workers make each missing file; report half of the parts' bytes as files are
-        completed."""
-        todo = [n for n, path in enumerate(made) if path and not path.exists()]
+        """Let workers do ``work`` for each part whose file is missing; as files are completed,
+        report half of their parts' bytes: a part is read, and then scored."""
+        todo = [n for n, path in enumerate(files) if path and not path.exists()]
         half = {
             path: (end - begin) // 2
-            for path, (begin, end) in zip(made, pairwise(task.cuts), strict=True)
+            for path, (begin, end) in zip(files, pairwise(task.cuts), strict=True)
             if path
         }
         with _advancing(half, advance):
@@ -356,23 +357,23 @@ class _Run:
 
             def step(batches: Batches) -> Iterator[pa.RecordBatch]:
                 for batch in batches:
-                    for place in batch.column(0).to_pylist():
-                        row = _row(data, todo[place], work, version)
-                        yield from to_arrow(row, _DONE).to_batches()
+                    for position in batch.column(0).to_pylist():
+                        row = _work_on_part(data, todo[position], work, version)
+                        yield from to_arrow(row, _RESULT).to_batches()
 
             numbers = self._engine.session.range(0, len(todo), 1, len(todo))
-            found = collect_arrow(numbers.mapInArrow(step, spark_schema(_DONE)))
+            found = collect_arrow(numbers.mapInArrow(step, spark_schema(_RESULT)))
         table = pl.DataFrame(found)
         for number, line, what in table.sort("part").select("part", "line", "what").iter_rows():
             if what is not None:
-                account = read_position(task, number)  # an earlier error takes precedence
-                at = None if line is None else line_of(task, account, number, line)
+                totals = sum_parts(task, number)  # raises if an earlier part has an error
+                at = None if line is None else line_of(task, totals, number, line)
                 raise FormatError(task.name, at, what)
         raise_errors(table)
 
-    def _write(self, task: FilterTask, planned: PartTask, account: StreamPosition) -> None:
+    def _write(self, task: FilterTask, planned: PartTask, totals: StreamTotals) -> None:
         """Write the run from the lines of its parts."""
-        whole = account.whole
+        whole = totals.whole
         with translate_write_errors(self._files.partial):
             self._drafts.run.truncate(0)
             self._drafts.run.write(header_line(header_of(task, self._options)))
@@ -384,11 +385,11 @@ class _Run:
                 whole.written += scored.written
                 whole.topics = list(dict.fromkeys((*whole.topics, *scored.topics)))
             self._drafts.run.flush()
-        self._write_list(planned, account)
+        self._write_list(planned, totals)
         self._files.put_in_place(self._drafts)
         self._folder.remove()
 
-    def _write_list(self, task: PartTask, account: StreamPosition) -> None:
+    def _write_list(self, task: PartTask, totals: StreamTotals) -> None:
         """Write the list of skipped lines, if requested."""
         listing = self._drafts.listing
         if listing:
@@ -398,16 +399,16 @@ class _Run:
                     lines = read_numbered_lines(task.part(number).skipped)
                     found = (json.loads(line) for _, line in lines if line)
                     problems = [
-                        Problem(line_of(task, account, number, line), what) for line, what in found
+                        Problem(line_of(task, totals, number, line), what) for line, what in found
                     ]
                     listing.write(listed(task.name, problems))
                 listing.flush()
 
 
-def _lay_out(laid: Path, lines: Iterable[bytes]) -> int:
+def _copy_stream(copy: Path, lines: Iterable[bytes]) -> int:
     """Write the lines of a stream to a file atomically; return their checksum."""
     crc = 0
-    with replace_files(laid) as (draft,), draft.open("wb") as file:
+    with replace_files(copy) as (draft,), draft.open("wb") as file:
         for each in lines:
             crc = zlib.crc32(each, crc)
             file.write(each)
@@ -415,38 +416,38 @@ def _lay_out(laid: Path, lines: Iterable[bytes]) -> int:
 
 
 @contextmanager
-def _advancing(coming: dict[Path, int], advance: Advance) -> Iterator[None]:
+def _advancing(bytes_of_file: dict[Path, int], advance: Advance) -> Iterator[None]:
     """Report the bytes of parts as workers complete their files."""
-    left, over = dict(coming), Event()
+    waiting, finished = dict(bytes_of_file), Event()
 
-    def look() -> None:
-        while not over.wait(_SECONDS):
-            there()
+    def poll() -> None:
+        while not finished.wait(_POLL_SECONDS):
+            report()
 
-    def there() -> None:
-        advance(sum(left.pop(path) for path in list(left) if path.exists()))
+    def report() -> None:
+        advance(sum(waiting.pop(path) for path in list(waiting) if path.exists()))
 
-    there()
-    looking = Thread(target=look, daemon=True)
-    looking.start()
+    report()
+    poller = Thread(target=poll, daemon=True)
+    poller.start()
     try:
         yield
     finally:
-        over.set()
-        looking.join()
-        there()
+        finished.set()
+        poller.join()
+        report()
 
 
-def _row(data: bytes, number: int, work: Work, version: str) -> pl.DataFrame:
+def _work_on_part(data: bytes, number: int, work: Work, version: str) -> pl.DataFrame:
     """Work on a part, and return a row with its error, if there is one."""
     row: dict[str, list[Any]] = {"part": [number]}
     try:
         check_version(version)
         with _AT_ONCE:
-            work(received(data), number)
+            work(unpack_task(data), number)
     except FormatError as error:
         row |= {"line": [error.line], "what": [error.what]}
     except CitebedError as error:
         return error_row(error)
-    schema = {name: kind for name, kind in _DONE.items() if name in row}
+    schema = {name: kind for name, kind in _RESULT.items() if name in row}
     return pl.DataFrame(row, schema)

@@ -178,7 +178,7 @@ class PartTask(NamedTuple):
 
 
 @lru_cache(maxsize=2)
-def received(data: bytes) -> PartTask:
+def unpack_task(data: bytes) -> PartTask:
     """Unpack the task, once per worker. Raise if the worker cannot see its files."""
     task = PartTask(*pickle.loads(data))
     for path in (task.folder, task.stream):

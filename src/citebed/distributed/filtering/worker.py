@@ -65,7 +65,7 @@ def read_batches(path: Path) -> Iterator[DocumentFeatures]:
             yield _reads_of(file.get_batch(number))
 
 
-def read_told(path: Path) -> LearningDocuments:
+def read_learning_documents(path: Path) -> LearningDocuments:
     """Read these documents at once; return none if the file is missing."""
     import pyarrow as pa
 
@@ -198,7 +198,7 @@ class _Reading:
         }
 
 
-def tallied(filtering: RunningFilter, state: State) -> TermStatistics:
+def restore_counts(filtering: RunningFilter, state: State) -> TermStatistics:
     """Restore the counts of a part."""
     tally = filtering.tally()
     tally.names = state["names"].astype(np.int64)
@@ -209,7 +209,7 @@ def tallied(filtering: RunningFilter, state: State) -> TermStatistics:
 # --- training documents -----------------------------------------------------------------------
 
 
-def tell_part(task: PartTask, number: int) -> None:
+def store_learning_documents(task: PartTask, number: int) -> None:
     """Store the documents that a filter must learn from to skip a part."""
     part = task.part(number)
     _, state = checkpoint.load(part.summary, {})
@@ -230,11 +230,11 @@ def tell_part(task: PartTask, number: int) -> None:
     with add_files(part.folder) as draft:
         path = Part(draft).learning_documents
         with _writing(path, _told_batch(_NOTHING)) as writer:
-            for some in telling(task, number, rows):
+            for some in read_rows(task, number, rows):
                 writer.write_batch(_told_batch(some))
 
 
-def telling(task: PartTask, number: int, rows: Container[int]) -> Iterator[LearningDocuments]:
+def read_rows(task: PartTask, number: int, rows: Container[int]) -> Iterator[LearningDocuments]:
     """Yield documents of a part by row, with the part's counts at their time."""
     tally = task.started().tally()
     for reads in read_batches(task.part(number).reads):
