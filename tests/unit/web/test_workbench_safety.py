@@ -21,7 +21,7 @@ from citebed.web.access import LOCAL, TOKEN_HEADER, AllowedHosts, Keys, Throttle
 from citebed.web.workbench import pages
 from citebed.web.workbench.app import create_workbench
 from citebed.web.workbench.open_collections import OpenCollections
-from citebed.web.workbench.site import MOST_WRONG
+from citebed.web.workbench.site import MAX_WRONG_PASSWORDS
 
 KEY, PASSWORD = "the key of this test", "correct horse battery"
 ASK = "/api/collections/demo/recommend"
@@ -208,7 +208,7 @@ def test_the_login_leads_to_no_other_site(login: TestClient) -> None:
 
 
 def test_guessing_is_stopped_and_others_still_come_in(login: TestClient) -> None:
-    for _ in range(MOST_WRONG):
+    for _ in range(MAX_WRONG_PASSWORDS):
         assert login.post("/login", data={"password": "guess"}).status_code == 403
     answer = login.post("/login", data={"password": PASSWORD})  # even the right one
     assert answer.status_code == 429
@@ -220,8 +220,8 @@ def test_guessing_is_stopped_and_others_still_come_in(login: TestClient) -> None
 
 
 def test_guesses_are_counted_by_network_and_forgotten_when_right() -> None:
-    throttle = Throttle(MOST_WRONG, 60.0, keys=2)
-    for number in range(MOST_WRONG):
+    throttle = Throttle(MAX_WRONG_PASSWORDS, 60.0, keys=2)
+    for number in range(MAX_WRONG_PASSWORDS):
         throttle.add(address_block(f"2001:db8::{number:x}"))
     network = address_block("2001:db8::ffff")
     assert throttle.is_full(network)

@@ -65,7 +65,7 @@ from citebed.wording import printable
 
 COMPILED_ROWS = 10_000
 """With this many rows, compiled code counts their terms in threads. It loads in a second."""
-_TEXT = (("title", "title"), ("abstract", "abstract"), ("keywords", "keywords"))
+_FIELD_COLUMNS = (("title", "title"), ("abstract", "abstract"), ("keywords", "keywords"))
 _HASHING = f"polars {pl.__version__}"
 _Arrays = dict[str, NDArray[Any]]
 
@@ -217,10 +217,10 @@ def _make_report(
 class _Citing:
     """The rows of citing text, with the citing paper, document, length and terms of each."""
 
-    papers: list[str]
+    paper_names: list[str]
     years: list[int | None]
-    paper: Numbers
-    document: Numbers
+    paper_of_row: Numbers
+    document_of_row: Numbers
     texts: list[str]
     lengths: NDArray[np.uint32]
     keys: list[Keys] = field(default_factory=list)
@@ -260,20 +260,20 @@ class _Builder:
             description = layout.write(folder, described, arrays)
         report = _make_report(description, vectors, self.counted, self.contexts)
         before, now = _static_fingerprint(self.old), description.vectors["static"]["fingerprint"]
-        gone = self.options.static is None and before not in ("", now)
-        return report._replace(vectors_gone=gone)
+        is_model_missing = self.options.static is None and before not in ("", now)
+        return report._replace(vectors_gone=is_model_missing)
 
     def make(self, work: Path) -> tuple[Description, _Arrays, VectorReport]:
         """Count new text and assemble the arrays, partly in files in ``work``."""
-        with ThreadPoolExecutor(2) as beside:
+        with ThreadPoolExecutor(2) as pool:
             is_large = is_large_build(self.collection, self.options)
-            compiling = beside.submit(load_kernels) if is_large else None
+            compiling = pool.submit(load_kernels) if is_large else None
             folder, files = self.collection.folder, self.options.citing
-            states = beside.submit(layout.source_states, folder, files)
-            analyser = beside.submit(choose_analyser, self.collection, self.options.analyser)
+            states = pool.submit(layout.source_states, folder, files)
+            analyser = pool.submit(choose_analyser, self.collection, self.options.analyser)
             documents = self._load_documents()
             rows = documents["row"].to_numpy()
-            records = beside.submit(make_record_arrays, self.collection, rows)
+            records = pool.submit(make_record_arrays, self.collection, rows)
             self.options = replace(self.options, analyser=analyser.result())
             vocabulary = Vocabulary(analyser_of(self.options.analyser))
             pile = PostingPile(work)
@@ -281,17 +281,17 @@ class _Builder:
             citing, sentences = self.citing, None
             if citing is not None:
                 static = _static_model(self.options, self.old)
-                sentences = beside.submit(
-                    make_citing_arrays, citing.document, citing.paper, citing.years, citing.texts,
-                    static,
+                sentences = pool.submit(
+                    make_citing_arrays, citing.document_of_row, citing.paper_of_row, citing.years,
+                    citing.texts, static,
                 )  # fmt: skip
             if compiling is None and sum(table.rows for table in tables) >= COMPILED_ROWS:
-                compiling = beside.submit(load_kernels)
+                compiling = pool.submit(load_kernels)
             self._count(tables, vocabulary, pile, compiling is not None)
             if compiling is not None and not compiling.done():
                 self.progress.step("compiling the search, once on this machine", 0)
                 compiling.result()
-            assembled = beside.submit(self._assemble, documents, vocabulary, pile)
+            assembled = pool.submit(self._assemble, documents, vocabulary, pile)
             vectors = VectorBuilder(
                 self.collection,
                 rows.astype(np.int64),
@@ -309,7 +309,7 @@ class _Builder:
                 documents=documents.height,
                 terms=len(arrays["terms.offsets"]) - 1,
                 postings=len(arrays["docs"]),
-                citing_papers=0 if citing is None else len(citing.papers),
+                citing_papers=0 if citing is None else len(citing.paper_names),
                 citing_sources=tuple(os.path.realpath(path) for path in self.options.citing),
                 sources=states.result(),
                 hashing=_HASHING,
@@ -350,33 +350,34 @@ class _Builder:
         """Decide what is taken over from the old index, and return the tables to count."""
         numbered = documents.with_row_index("number").with_columns(pl.col("number").cast(pl.Int64))
         sections, new, old = self.collection.sections, numbered, self.old
-        names = [*(name for name, _ in _TEXT), *(["fulltext"] if sections.height else [])]
+        names = [*(name for name, _ in _FIELD_COLUMNS), *(["fulltext"] if sections.height else [])]
         self.lengths = {name: np.zeros(documents.height, np.uint32) for name in names}
         if old is not None:
-            known = {"doc_id": old.ids.series(), "hash": old.hashes, "old": np.arange(len(old.ids))}
-            rows = numbered.join(pl.DataFrame(known), on=["doc_id", "hash"], how="inner")
-            then, now = rows["old"].to_numpy(), rows["number"].to_numpy()
-            self.unchanged = Unchanged(old, then, now)
+            numbers = np.arange(len(old.ids))
+            stored = {"doc_id": old.ids.series(), "hash": old.hashes, "old": numbers}
+            rows = numbered.join(pl.DataFrame(stored), on=["doc_id", "hash"], how="inner")
+            old_rows, new_rows = rows["old"].to_numpy(), rows["number"].to_numpy()
+            self.unchanged = Unchanged(old, old_rows, new_rows)
             # Keep old postings only if few rows changed; else sorting all takes less memory.
-            changed = documents.height - len(now)
-            few = changed < max(COMPILED_ROWS, documents.height // 2)
-            same = old.description.analyser == self.options.analyser
-            if not self.options.rebuild and same and few:
+            changed = documents.height - len(new_rows)
+            is_worth_keeping = changed < max(COMPILED_ROWS, documents.height // 2)
+            is_same_analyser = old.description.analyser == self.options.analyser
+            if not self.options.rebuild and is_same_analyser and is_worth_keeping:
                 to_new = np.full(len(old.ids), -1, np.int64)
-                to_new[then] = now
+                to_new[old_rows] = new_rows
                 fields = tuple(name for name in names if name in old.fields)
                 self.kept = KeptPostings(old, to_new, fields)
                 for name in fields:
                     lengths = old.lengths[name]
                     self.lengths[name][to_new[to_new >= 0]] = lengths[to_new >= 0]
                 is_new = np.ones(numbered.height, bool)
-                is_new[now] = False
+                is_new[new_rows] = False
                 new = numbered.filter(is_new)
         self.counted = new.height
         document_of_row = np.full(documents.height, -1, np.int64)
         document_of_row[new["row"].to_numpy()] = new["number"].to_numpy()
         planned: list[tuple[str, tuple[tuple[str, str], ...], Numbers]]
-        planned = [("documents", _TEXT, document_of_row)]
+        planned = [("documents", _FIELD_COLUMNS, document_of_row)]
         if sections.height:
             owners = sections.select("doc_id").join(
                 new.select("doc_id", "number"), on="doc_id", how="left", maintain_order="left"
@@ -397,10 +398,10 @@ class _Builder:
         if self.options.citing:
             columns = ("doc_id", "doi", "arxiv", "aliases", "doubtful")
             names = unique_names(self.collection.scan_documents().select(columns).collect())
-        contexts, elsewhere = load_contexts(self.collection, self.options.citing, names)
+        contexts, other_count = load_contexts(self.collection, self.options.citing, names)
         number = numbered.select("doc_id", "number")
         rows = contexts.join(number, on="doc_id", maintain_order="left")
-        self.contexts = rows.height, elsewhere
+        self.contexts = rows.height, other_count
         if rows.height > term_counts.MOST_ROWS:
             raise CitebedError(
                 f"an index can hold {term_counts.MOST_ROWS:,} contexts; there are {rows.height:,}. "
@@ -410,21 +411,21 @@ class _Builder:
             return []
         self.lengths["citing"] = np.zeros(numbered.height, np.uint32)
         papers = sorted(rows["paper_id"].unique(), key=lambda name: name.encode())
-        place = {name: number for number, name in enumerate(papers)}
-        known = rows.drop_nulls("year").unique("paper_id", keep="first")
-        year = dict(known.select("paper_id", "year").iter_rows())
+        number_of_paper = {name: number for number, name in enumerate(papers)}
+        dated = rows.drop_nulls("year").unique("paper_id", keep="first")
+        year = dict(dated.select("paper_id", "year").iter_rows())
         path = work / "citing.parquet"
         with translate_write_errors(self.collection.folder / FOLDER), path.open("wb") as file:
             rows.select("text").write_parquet(file)
         self.citing = _Citing(
-            papers=papers,
+            paper_names=papers,
             years=[year.get(name) for name in papers],
-            paper=np.array([place[name] for name in rows["paper_id"]], np.int64),
-            document=rows["number"].to_numpy().astype(np.int64),
+            paper_of_row=np.array([number_of_paper[name] for name in rows["paper_id"]], np.int64),
+            document_of_row=rows["number"].to_numpy().astype(np.int64),
             texts=rows["text"].to_list(),
             lengths=np.zeros(rows.height, np.uint32),
         )
-        return [SourceTable(path, (("citing", "text"),), self.citing.document, by_row=True)]
+        return [SourceTable(path, (("citing", "text"),), self.citing.document_of_row, by_row=True)]
 
     def _count(
         self, tables: list[SourceTable], vocabulary: Vocabulary, pile: PostingPile, compiled: bool
@@ -438,28 +439,28 @@ class _Builder:
         model = _static_model(self.options, self.old)
         static = model if isinstance(model, StaticModel) else None
 
-        def count_tokens(read: TokenBatch) -> tuple[Counts, Quantised | None]:
-            texts = read.batch.texts
-            if static is None or texts.columns != [name for name, _ in _TEXT]:
-                return read.counts(), None
-            vectors = static.documents_of_tokens(read.tokens)
-            return read.counts(), check_vectors(static, vectors, texts.height)
+        def count_tokens(tokens: TokenBatch) -> tuple[Counts, Quantised | None]:
+            texts = tokens.batch.texts
+            if static is None or texts.columns != [name for name, _ in _FIELD_COLUMNS]:
+                return tokens.counts(), None
+            vectors = static.documents_of_tokens(tokens.tokens)
+            return tokens.counts(), check_vectors(static, vectors, texts.height)
 
         def count_plain(batch: TextBatch) -> tuple[Counts, Quantised | None]:
             return count_terms(batch, vocabulary), None
 
-        done: Iterator[tuple[Counts, Quantised | None]] = map(count_plain, batches)
+        results: Iterator[tuple[Counts, Quantised | None]] = map(count_plain, batches)
         if compiled:
             reader = WordReader(vocabulary, static)
             threads = self.options.workers or os.cpu_count() or 1
-            read = map(reader.read, prefetch(split_words(batches)))
-            done = in_threads(count_tokens, read, threads)
-        for counts, vectors in done:
+            token_batches = map(reader.read, prefetch(split_words(batches)))
+            results = in_threads(count_tokens, token_batches, threads)
+        for counts, vectors in results:
             batch, keys = counts.batch, counts.keys
             if self.citing is not None and batch.texts.columns == ["citing"]:
                 self.citing.keys.append(keys)
                 self.citing.lengths[batch.rows] = counts.lengths["citing"]
-                keys = replace_rows(keys, self.citing.document)
+                keys = replace_rows(keys, self.citing.document_of_row)
             with translate_write_errors(self.collection.folder / FOLDER):
                 pile.add(keys)
             documents = document_of_row[batch.table][batch.rows]
@@ -480,13 +481,13 @@ class _Builder:
         """Return the arrays of postings, of the citing text's shares, and of the documents' ids."""
         with translate_write_errors(self.collection.folder / FOLDER):
             terms = vocabulary.terms()
-            arrays, final = assemble_postings(pile, terms, self.lengths, self.kept)
+            arrays, numbers = assemble_postings(pile, terms, self.lengths, self.kept)
         if self.citing is not None:
             citing = self.citing
-            arrays["papers"], arrays["papers.offsets"] = Strings.arrays(citing.papers)
+            arrays["papers"], arrays["papers.offsets"] = Strings.arrays(citing.paper_names)
             keys = np.concatenate(citing.keys)
             arrays |= assemble_citing_shares(
-                keys, citing.lengths, final, citing.document, citing.paper, arrays
+                keys, citing.lengths, numbers, citing.document_of_row, citing.paper_of_row, arrays
             )
         arrays["ids"], arrays["ids.offsets"] = Strings.arrays(documents["doc_id"])
         arrays["hashes"] = documents["hash"].to_numpy()

@@ -58,7 +58,7 @@ from citebed.wording import printable
 DEFAULT_MODEL = "bm25+learned"
 DEFAULT_K, DEFAULT_K_OF_SEVERAL = 10, 3
 """Papers for a text, and for each of several passages."""
-_WARM_UP = "A text to search with, so that everything is loaded for the first real one."
+_WARM_UP_TEXT = "A text to search with, so that everything is loaded for the first real one."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +179,7 @@ class Recommender:
                 self.runner.prepare()
                 self._records.prepare()
                 with suppress(CitebedError):
-                    self.recommend(_WARM_UP, min_probability=0)
+                    self.recommend(_WARM_UP_TEXT, min_probability=0)
                 self.index.release()
                 trim_heap()
                 self._is_prepared = True
@@ -227,29 +227,29 @@ class Recommender:
     def _recommend(
         self, sources: Sequence[_Source], options: RecommendOptions, notes: Sequence[str] = ()
     ) -> Recommendations:
-        libraries = [text for source in sources for text in source.draft.library]
+        bib_texts = [text for source in sources for text in source.draft.library]
         bib_files = (options.bib,) if isinstance(options.bib, str | Path) else options.bib
         if bib_files:
             from citebed.drafts.bibliography import bib_text  # reads BibTeX
 
-            libraries = [*map(bib_text, bib_files), *libraries]
+            bib_texts = [*map(bib_text, bib_files), *bib_texts]
         if options.in_bib:
-            among, mine = options.among or Filter(), self._lookup.in_libraries(libraries)
-            names = mine if among.doc_ids is None else mine & among.doc_ids
-            options = replace(options, among=replace(among, doc_ids=names))
+            among, in_bib = options.among or Filter(), self._lookup.in_libraries(bib_texts)
+            doc_ids = in_bib if among.doc_ids is None else in_bib & among.doc_ids
+            options = replace(options, among=replace(among, doc_ids=doc_ids))
         judged, unknown = self._resolve_marks(options)
-        wrong = self._ids(judged.nonrelevant)
+        rejected = self._ids(judged.nonrelevant)
         pairs = [(passage, source) for source in sources for passage in source.passages]
         marks = self._divide_marks([passage for passage, _ in pairs], judged)
         passages, found = list[Passage](), list[dict[str, Any]]()
         skipped = list[tuple[str, Passage]]()
         strong, weak = set[str](), set[str]()
-        for number, ((passage, source), own) in enumerate(zip(pairs, marks, strict=True), 1):
+        for number, ((passage, source), marked) in enumerate(zip(pairs, marks, strict=True), 1):
             cited = source.cited.union(*(source.ambiguous.get(each, ()) for each in passage.cites))
-            own_options = replace(options, exclude={*options.exclude, *cited, *wrong})
+            limited = replace(options, exclude={*options.exclude, *cited, *rejected})
             default_k = DEFAULT_K if len(source.passages) == 1 else DEFAULT_K_OF_SEVERAL
             try:
-                rows = list(self._recommend_passage(passage, own_options, own, wrong, default_k))
+                rows = list(self._recommend_passage(passage, limited, marked, rejected, default_k))
             except PassageSkipped as error:
                 if len(pairs) == 1 and error.is_unsearchable:
                     raise
@@ -260,24 +260,24 @@ class Recommender:
                 skipped.append((f"passage without a match {where}", passage))
                 continue
             passages.append(replace(passage, number=number))
-            for fields, sentence, is_weak in rows:
+            for arguments, sentence, is_weak in rows:
                 place = Place(passage.source, passage.line, passage.column)
                 if sentence is not None and passage.places:
                     place = passage.places[sentence]
                 found.append({
-                    **fields, "passage": number, "line": place.line, "section": passage.section,
+                    **arguments, "passage": number, "line": place.line, "section": passage.section,
                     "file": source.draft.file_of(place), "column": place.column,
                 })  # fmt: skip
-                (weak if is_weak else strong).add(fields["doc_id"])
+                (weak if is_weak else strong).add(arguments["doc_id"])
         texts = (passage.text for passage in passages)
         missing = dict.fromkeys(map(self._calibration.missing_probabilities, texts))
-        records = self._records.get(list(dict.fromkeys(fields["doc_id"] for fields in found)))
+        records = self._records.get(list(dict.fromkeys(arguments["doc_id"] for arguments in found)))
         drafts = [source.draft for source in sources]
-        keys, key_notes = assign_keys(records, self.collection, libraries, drafts)
-        for fields in found:
-            fields["key"], fields["in_bib"] = keys[fields["doc_id"]]
+        keys, key_notes = assign_keys(records, self.collection, bib_texts, drafts)
+        for arguments in found:
+            arguments["key"], arguments["in_bib"] = keys[arguments["doc_id"]]
         return Recommendations(
-            tuple(Recommendation(**fields) for fields in found),
+            tuple(Recommendation(**arguments) for arguments in found),
             tuple(passages),
             frozenset().union(*(source.cited for source in sources)),
             (
@@ -285,7 +285,7 @@ class Recommender:
                 *skipped_notes(skipped), *key_notes,
             ),
             self.collection,
-            tuple(libraries),
+            tuple(bib_texts),
             tuple(filter(None, missing)),
             len(skipped),
             frozenset(weak - strong),
@@ -295,18 +295,18 @@ class Recommender:
         self,
         passage: Passage,
         options: RecommendOptions,
-        judged: Judged,
-        wrong: Sequence[str],
+        marks: Judged,
+        rejected: Sequence[str],
         default_k: int,
     ) -> Iterator[tuple[dict[str, Any], int | None, bool]]:
         """Yield, for each document: the arguments of its `Recommendation`, the number of the
         sentence that led to it, and whether only ``k`` shows it, because it is unlikely.
 
-        ``judged`` are the user's marks for this passage, ``wrong`` all ids marked as not relevant.
+        ``marks`` are the user's for this passage, ``rejected`` all ids marked as not relevant.
         """
         query = self.runner.query(
             passage.text, exclude=options.exclude, before=options.before,
-            sentences=passage.sentences, among=options.among, judged=judged,
+            sentences=passage.sentences, among=options.among, judged=marks,
         )  # fmt: skip
         least = options.min_probability
         language = choose_language(self.index, query.language)
@@ -314,32 +314,32 @@ class Recommender:
             # The citation need is of English texts; others in the collection's languages skip it.
             least = 0.0 if language in self._indexed_languages else None
         check_passage(passage, query, self.index, self._languages, least)
-        left = default_k if options.k is None else options.k
-        depth = max(left, CALIBRATION_DEPTH) + SPARE_DOCUMENTS + len(judged.relevant)
+        remaining = default_k if options.k is None else options.k
+        depth = max(remaining, CALIBRATION_DEPTH) + SPARE_DOCUMENTS + len(marks.relevant)
         (found,) = self.runner.run([query], depth)
         calibration = self._calibration
         need = calibration.citation_need(found)
         found = calibration.calibrate(found, need)
-        above = found
+        likely = found
         if least is not None:
-            above = found = calibration.require(found, least)
+            likely = found = calibration.require(found, least)
         else:
             if need.is_too_low and not passage.wanted:
                 raise PassageSkipped(WITHOUT_MATCH if need.kind > 0 else WITHOUT_NEED)
-            above = calibration.drop_unlikely(found)
-            found = above if options.k is None else found
-        relevant = {*self._ids(judged.relevant)}
-        strong = {*self._ids(above.docs), *relevant}
-        rows, excluded = self._records.get(self._ids(found.docs)), self._records.get(wrong)
+            likely = calibration.drop_unlikely(found)
+            found = likely if options.k is None else found
+        relevant = {*self._ids(marks.relevant)}
+        likely_ids = {*self._ids(likely.docs), *relevant}
+        rows, rejected_rows = self._records.get(self._ids(found.docs)), self._records.get(rejected)
         works: list[list[int]] = []
-        for work in group_reprints([*excluded, *rows]):
-            if work[0] < len(excluded):  # a reprint of a paper that is marked as not relevant
+        for work in group_reprints([*rejected_rows, *rows]):
+            if work[0] < len(rejected_rows):  # a reprint of a paper that is marked as not relevant
                 continue
-            places = [place - len(excluded) for place in work]
-            is_relevant = any(rows[place]["doc_id"] in relevant for place in places)
-            if is_relevant or left > 0:
-                works.append(places)
-                left -= not is_relevant
+            rows_of_work = [row - len(rejected_rows) for row in work]
+            is_relevant = any(rows[row]["doc_id"] in relevant for row in rows_of_work)
+            if is_relevant or remaining > 0:
+                works.append(rows_of_work)
+                remaining -= not is_relevant
         found = found.take([work[0] for work in works])
         first = [rows[work[0]] for work in works]
         strengths = calibration.strengths(found)
@@ -350,11 +350,11 @@ class Recommender:
                 for n in others
             )
             reprints[rows[best]["doc_id"]] = tuple(", ".join(filter(None, each)) for each in parts)
-        for fields, sentence in explain(
+        for arguments, sentence in explain(
             self.runner, found, first, self._records, self._citing_papers, strengths
         ):
-            name = fields["doc_id"]
-            yield {**fields, "reprints": reprints[name]}, sentence, name not in strong
+            doc_id = arguments["doc_id"]
+            yield {**arguments, "reprints": reprints[doc_id]}, sentence, doc_id not in likely_ids
 
     def _ids(self, numbers: Docs) -> list[str]:
         return [self.index.ids[each] for each in numbers.tolist()]
@@ -364,7 +364,7 @@ class Recommender:
 
         A document that is marked as both is not relevant.
         """
-        present, unknown = self.runner.masks.present, dict[str, None]()
+        still_indexed, unknown = self.runner.masks.present, dict[str, None]()
         marks: list[set[int]] = []
         for names in (options.relevant, options.nonrelevant):
             numbers = set[int]()
@@ -372,7 +372,7 @@ class Recommender:
                 number = self.index.ids.find(name)
                 if number < 0 and (doc_id := self._lookup.find(name)) is not None:
                     number = self.index.ids.find(doc_id)
-                if number >= 0 and (present is None or present[number]):
+                if number >= 0 and (still_indexed is None or still_indexed[number]):
                     numbers.add(number)
                 else:
                     unknown[name] = None

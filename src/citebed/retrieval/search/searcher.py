@@ -31,8 +31,8 @@ class Hits(NamedTuple):
 Allowed = NDArray[np.bool_] | None
 """A mask of the documents that may be found; ``None`` for all."""
 
-_NONE, _NOUGHT = np.zeros(0, np.int64), np.zeros(0, np.float64)
-NOTHING = Hits(_NONE, _NOUGHT)
+_NO_DOCS, _NO_SCORES = np.zeros(0, np.int64), np.zeros(0, np.float64)
+NOTHING = Hits(_NO_DOCS, _NO_SCORES)
 
 FREQUENT = 32
 """A term is frequent if more than one document in 32 contains it.
@@ -47,10 +47,10 @@ def score_all(view: View, query: TermWeights) -> tuple[Floats, NDArray[np.bool_]
     documents = len(view.index.ids)
     order = np.argsort(query.df * FREQUENT <= view.stats.documents, kind="stable")
     terms = list(zip(query.ids[order].tolist(), query.weights[order].tolist(), strict=True))
-    docs = np.concatenate([_NONE, *(view.term(term).docs for term, _ in terms)])
+    docs = np.concatenate([_NO_DOCS, *(view.term(term).docs for term, _ in terms)])
     gains = [weight * view.impacts(term).astype(np.float64) for term, weight in terms]
     # ``summed`` adds in the order of its input.
-    scores = summed(docs, np.concatenate([_NOUGHT, *gains]), documents)
+    scores = summed(docs, np.concatenate([_NO_SCORES, *gains]), documents)
     has_term = np.zeros(documents, bool)
     has_term[docs] = True
     if view.document_scores is not None:
@@ -81,7 +81,7 @@ def score_and_rank(
     return Hits(docs[order], scores[order])
 
 
-_A_CALL = 32
+_BATCH = 32
 """Number of queries that a thread takes at a time."""
 _VIEWS = 4
 """Cached views, each without one paper's citing text; queries of a paper come together."""
@@ -94,7 +94,7 @@ _TOO_LARGE = (
 
 _SHARE = 4
 """If preparing needs too much memory, cached terms take a quarter of the free memory."""
-_WORTH, _BYTES = 5_000_000, 32
+_POSTINGS_FOR_THREAD, _BYTES_PER_POSTING = 5_000_000, 32
 """Number of postings from which a query gets its own thread, and the bytes of each posting."""
 
 
@@ -178,7 +178,7 @@ class Searcher:
         return self._views.get(paper, make)
 
     def search(
-        self, query: TermWeights, k: int, *, excluded: Docs = _NONE, allowed: Allowed = None
+        self, query: TermWeights, k: int, *, excluded: Docs = _NO_DOCS, allowed: Allowed = None
     ) -> Hits:
         """Return the best ``k`` documents for one query."""
         return self.search_all([query], k, excluded=[excluded], allowed=allowed, threads=1)[0]
@@ -215,29 +215,31 @@ class Searcher:
             return [NOTHING] * len(queries)
         view = self.without(paper)
         final = [usable(query, view) for query in queries]
-        without, threads = excluded or [_NONE] * len(final), threads or os.cpu_count() or 1
+        excluded_docs, threads = excluded or [_NO_DOCS] * len(final), threads or os.cpu_count() or 1
         ready = self._prepared is not None and view is self.view
-        bounded = [i for i, query in enumerate(final) if ready and (query.weights > 0).all()]
-        others = [i for i in range(len(final)) if i not in set(bounded)]
-        parts = [bounded[at : at + _A_CALL] for at in range(0, len(bounded), _A_CALL)]
+        prunable = [i for i, query in enumerate(final) if ready and (query.weights > 0).all()]
+        others = [i for i in range(len(final)) if i not in set(prunable)]
+        parts = [prunable[at : at + _BATCH] for at in range(0, len(prunable), _BATCH)]
         # Other queries read all their postings; they get threads only if they have many.
-        most, many = max((int(final[at].df.sum()) for at in others), default=0), 1
-        if most >= _WORTH:
-            many = max(1, min(threads, len(others), int(free_memory() // (2 * _BYTES * most))))
+        largest, thread_count = max((int(final[at].df.sum()) for at in others), default=0), 1
+        if largest >= _POSTINGS_FOR_THREAD:
+            fitting = int(free_memory() // (2 * _BYTES_PER_POSTING * largest))
+            thread_count = max(1, min(threads, len(others), fitting))
 
-        def prune(part: list[int]) -> list[Hits]:
-            return self._prune([final[i] for i in part], [without[i] for i in part], k, allowed)
+        def search_pruned(part: list[int]) -> list[Hits]:
+            queries, excluded = [final[i] for i in part], [excluded_docs[i] for i in part]
+            return self._search_with_bounds(queries, excluded, k, allowed)
 
         def score(at: int) -> Hits:
-            return score_and_rank(view, final[at], k, allowed, without[at])
+            return score_and_rank(view, final[at], k, allowed, excluded_docs[at])
 
-        found = dict(zip(others, in_threads(score, others, many), strict=True))
-        pruned = in_threads(prune, parts, threads if len(parts) > 1 else 1)
+        found = dict(zip(others, in_threads(score, others, thread_count), strict=True))
+        pruned = in_threads(search_pruned, parts, threads if len(parts) > 1 else 1)
         for part, hits in zip(parts, pruned, strict=True):
             found |= zip(part, hits, strict=True)
         return [found[at] for at in range(len(final))]
 
-    def _prune(
+    def _search_with_bounds(
         self, queries: list[TermWeights], excluded: Sequence[Docs], k: int, allowed: Allowed
     ) -> list[Hits]:
         from citebed.retrieval import kernels
@@ -264,7 +266,7 @@ class Searcher:
                 np.array([self.view.document_weight(query) for query in queries]),
                 np.array([self.view.constant(query) for query in queries]),
             ),
-            (_starts(excluded), np.concatenate([_NONE, *excluded])),
+            (_starts(excluded), np.concatenate([_NO_DOCS, *excluded])),
             np.zeros(0, bool) if allowed is None else allowed,
             k,
             workspace,
@@ -279,8 +281,8 @@ def weighted(view: View, counts: dict[int, float]) -> TermWeights:
     ids = np.array(sorted(counts), np.int64)
     weights = np.array([counts[number] for number in ids.tolist()], np.float64)
     df, cf = view.frequencies(ids)
-    there = df > 0
-    return TermWeights(ids[there], weights[there], df[there], cf[there])
+    has_docs = df > 0
+    return TermWeights(ids[has_docs], weights[has_docs], df[has_docs], cf[has_docs])
 
 
 def usable(query: TermWeights, view: View) -> TermWeights:

@@ -44,7 +44,7 @@ AT_ONCE, MOST_WAITING, SECONDS = 3, 200, 30.0
 """Simultaneous computations, requests that wait for one, and the time limit of each."""
 MOST_ANSWERS, LARGEST_CACHE = 64, 64 << 20
 """The number of cached answers, and their total size."""
-MOST_WRONG, WINDOW = 10, 15 * 60.0
+MAX_WRONG_PASSWORDS, WINDOW = 10, 15 * 60.0
 """Wrong passwords that one network address may send, within these seconds."""
 MOST_LOGINS = 50
 """Logins with a wrong password that wait for their delayed answer at the same time."""
@@ -176,7 +176,7 @@ class WorkbenchSite(Site):
         self.campaigns, self.allowed = campaigns, allowed
         self.queue, self.jobs, self.cache = RequestQueue(), Jobs(), AnswerCache()
         self.draft_queue = RequestQueue(1)  # saves drafts in order, while other requests compute
-        self.wrong_passwords = Throttle(MOST_WRONG, WINDOW)
+        self.wrong_passwords = Throttle(MAX_WRONG_PASSWORDS, WINDOW)
         self.logins = asyncio.Semaphore(MOST_LOGINS)
 
     def page(
@@ -204,8 +204,9 @@ class WorkbenchSite(Site):
         if self.wants_json(request):
             return super().answer(request, status, heading, message)
         parts = request.url.path.split("/")
-        is_in = parts[1:2] == ["c"] and parts[2:3] != []
-        here = next((each for each in self.collections if is_in and each.name == parts[2]), None)
+        is_collection_url = parts[1:2] == ["c"] and parts[2:3] != []
+        name = parts[2] if is_collection_url else None
+        here = next((each for each in self.collections if each.name == name), None)
         query = f"?{request.url.query}" if request.url.query else ""
         again = f"/{quote(request.url.path.lstrip('/'))}{query}" if request.method == "GET" else ""
         return self.stranger_page(

@@ -57,7 +57,7 @@ def test_runs_are_those_of_one_index(
             with (  # as of large shards: several extracts, and their postings in several spans
                 mock.patch("citebed.retrieval.sharded.ranking._DOCUMENTS", 2),
                 mock.patch("citebed.retrieval.sharded.partial_index._POSTINGS", 3),
-                mock.patch("citebed.retrieval.search.searcher._WORTH", 1),  # on threads
+                mock.patch("citebed.retrieval.search.searcher._POSTINGS_FOR_THREAD", 1),
             ):
                 there = search_here(parts, table, model, options)
             assert there.table.rows() == here.table.rows(), model
