@@ -246,7 +246,7 @@ class Import:
             check_has_records(report, self.frames, {file.name for file in files})
         self.progress.step("writing", 0)
         store.commit_change(self.folder, self._write())
-        self.shards.sweep(self.folder)
+        self.shards.remove_former(self.folder)
         (self.folder / "runs").mkdir(exist_ok=True)
         if prune:
             elsewhere = self.known_sources.find_unlocatable(roots)

@@ -86,7 +86,7 @@ class Shards:
             old += [folder / SHARDS / name / file for name in gone for file in files]
         return [str(path.relative_to(folder)) for path in old if path.exists()]
 
-    def sweep(self, folder: Path) -> None:
+    def remove_former(self, folder: Path) -> None:
         """Delete the folders of former shards, with their indexes; follow no links."""
         shards = folder / SHARDS
         if shards.is_symlink():

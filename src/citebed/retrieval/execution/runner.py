@@ -34,7 +34,7 @@ from citebed.retrieval.query import (
 from citebed.retrieval.search.feedback import NOT_JUDGED, Judged, moved_terms
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
 from citebed.retrieval.search.queries import query_text, read_queries
-from citebed.retrieval.search.searcher import NOTHING, Hits, Searcher, usable
+from citebed.retrieval.search.searcher import NOTHING, Hits, Searcher, finish_query
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ class Runner:
 
     def similarity(self, query: Query, docs: Docs) -> Reals:
         """Return the similarity of documents by words, normalised by the length of the query."""
-        final = usable(query.terms, self.searcher.view)
+        final = finish_query(query.terms, self.searcher.view)
         scores = self.searcher.contributions(final.ids, docs) @ final.weights
         return np.asarray(scores / max(float(np.linalg.norm(final.weights)), 1e-9))
 

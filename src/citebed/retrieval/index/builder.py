@@ -94,12 +94,12 @@ class IndexOptions:
 class BuildHooks:
     """Functions that are called while an index is built and cores are free for other work.
 
-    ``half_counted`` gets the analyser, the static model and the old index; ``made`` gets the new
-    index before it is written.
+    ``on_half_counted`` gets the analyser, the static model and the old index; ``on_made`` gets the
+    new index before it is written.
     """
 
-    half_counted: Callable[[str, Embedder, Index | None], None] = lambda *_: None
-    made: Callable[[Index], None] = lambda _: None
+    on_half_counted: Callable[[str, Embedder, Index | None], None] = lambda *_: None
+    on_made: Callable[[Index], None] = lambda _: None
 
 
 def write_index(
@@ -116,7 +116,7 @@ def write_index(
     collection = open_collection(collection)
     folder = collection.folder / FOLDER
     with lock_collection(collection.folder):
-        layout.sweep(check_not_link(folder))
+        layout.remove_leftovers(check_not_link(folder))
         old = None  # the old index, if it is intact and its hashes are comparable
         with contextlib.suppress(CollectionError):
             found = Index(folder)
@@ -141,7 +141,7 @@ def index_in_memory(collection: Collection, options: IndexOptions) -> Index:
     return Index(folder, description, arrays)
 
 
-def is_large_build(collection: Collection, options: IndexOptions) -> bool:
+def uses_compiled_code(collection: Collection, options: IndexOptions) -> bool:
     """Return True if compiled code will certainly count the texts."""
     is_new = options.rebuild or not (collection.folder / FOLDER / layout.DESCRIPTION).exists()
     return options.compiled or (is_new and collection.document_count >= COMPILED_ROWS)
@@ -256,7 +256,7 @@ class _Builder:
             described, arrays, vectors = self.make(work)
             self.progress.step("writing", 0)
             self.collection.check_unchanged()
-            self.hooks.made(Index(folder, described, arrays))
+            self.hooks.on_made(Index(folder, described, arrays))
             description = layout.write(folder, described, arrays)
         report = _make_report(description, vectors, self.counted, self.contexts)
         before, now = _static_fingerprint(self.old), description.vectors["static"]["fingerprint"]
@@ -266,7 +266,7 @@ class _Builder:
     def make(self, work: Path) -> tuple[Description, _Arrays, VectorReport]:
         """Count new text and assemble the arrays, partly in files in ``work``."""
         with ThreadPoolExecutor(2) as pool:
-            is_large = is_large_build(self.collection, self.options)
+            is_large = uses_compiled_code(self.collection, self.options)
             compiling = pool.submit(load_kernels) if is_large else None
             folder, files = self.collection.folder, self.options.citing
             states = pool.submit(layout.source_states, folder, files)
@@ -473,7 +473,7 @@ class _Builder:
             self.progress.add(batch.texts.height)
             until_half -= batch.texts.height
             if until_half <= 0 < until_half + batch.texts.height:
-                self.hooks.half_counted(self.options.analyser, model, self.old)
+                self.hooks.on_half_counted(self.options.analyser, model, self.old)
 
     def _assemble(
         self, documents: pl.DataFrame, vocabulary: Vocabulary, pile: PostingPile

@@ -228,7 +228,7 @@ def write(
         complete = Description(**{**asdict(description), "files": files})
         _replace_description(folder, asdict(complete))
     finally:
-        sweep(folder)
+        remove_leftovers(folder)
     return complete
 
 
@@ -265,7 +265,7 @@ def _replace_description(folder: Path, values: Mapping[str, Any]) -> None:
         ) from error
 
 
-def sweep(folder: Path) -> None:
+def remove_leftovers(folder: Path) -> None:
     """Remove what killed builders left behind. If the index cannot be read, remove no array."""
     output_files.remove_stale_drafts(folder)
     try:

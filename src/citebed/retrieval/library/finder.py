@@ -23,7 +23,7 @@ from citebed.retrieval.library.citations import Citations
 from citebed.retrieval.query import Docs, Mask
 from citebed.retrieval.recommend.display import format_authors
 from citebed.retrieval.recommend.evidence import document_link
-from citebed.retrieval.search.searcher import Searcher, score_all, usable
+from citebed.retrieval.search.searcher import Searcher, finish_query, score_all
 from citebed.wording import count
 
 Scores = NDArray[np.float64]
@@ -156,7 +156,7 @@ class Finder:
             is_empty = not text.strip()
             return np.full(len(catalogue), is_empty), np.zeros(len(catalogue)), ()
         scores = np.zeros(len(catalogue))
-        query = usable(searcher.query(" ".join(words), keep=bool), searcher.view)
+        query = finish_query(searcher.query(" ".join(words), keep=bool), searcher.view)
         if len(query.ids):
             of_text, has_term = score_all(searcher.view, query)
             scores = np.where(has_term, of_text, 0.0)

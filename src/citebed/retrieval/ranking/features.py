@@ -20,7 +20,7 @@ from citebed.retrieval.index.records import Authorship, Reals
 from citebed.retrieval.memory import LruCache
 from citebed.retrieval.query import Candidates, Mask, Query
 from citebed.retrieval.search.feedback import moved_vectors
-from citebed.retrieval.search.searcher import Hits, Searcher, usable
+from citebed.retrieval.search.searcher import Hits, Searcher, finish_query
 from citebed.retrieval.vectors.static_model import StaticModel
 from citebed.retrieval.vectors.vectors import Docs, Embedder, Similarities, Vectors
 from citebed.wording import printable
@@ -324,7 +324,7 @@ class Signals:
     ) -> None:
         """Compute raw signals of the text before feedback: probabilities were learned from these,
         and would be far too high."""
-        own = usable(query.original_terms or query.terms, self._searcher.view)
+        own = finish_query(query.original_terms or query.terms, self._searcher.view)
         raw["bm25"] = weighted_sums(self._searcher.contributions(own.ids, docs), own.weights)
         for kind, rows in vectors.items():
             values = self._vectors[kind].score_text(rows, docs)
@@ -335,7 +335,7 @@ class Signals:
     def _word_columns(self, query: Query, docs: Docs, hits: Hits) -> tuple[Reals, Reals, Reals]:
         """Return BM25 (also of documents that BM25 did not find), the share of the best score for
         the best sentence, and what each term adds."""
-        final = usable(query.terms, self._searcher.view)
+        final = finish_query(query.terms, self._searcher.view)
         table = self._searcher.contributions(final.ids, docs)
         scores = weighted_sums(table, final.weights)
         _, rows, found = np.intersect1d(docs, hits.docs, assume_unique=True, return_indices=True)
@@ -343,7 +343,7 @@ class Signals:
         rivals = ~np.isin(docs, query.judged.relevant)
         shares = []
         for sentence in query.texts[1:]:
-            own = usable(self._searcher.query(sentence), self._searcher.view)
+            own = finish_query(self._searcher.query(sentence), self._searcher.view)
             _, columns, terms = np.intersect1d(
                 final.ids, own.ids, assume_unique=True, return_indices=True
             )

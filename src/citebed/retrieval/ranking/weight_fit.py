@@ -33,8 +33,8 @@ from citebed.retrieval.index.builder import (
     BuildHooks,
     IndexOptions,
     index_in_memory,
-    is_large_build,
     load_kernels,
+    uses_compiled_code,
     write_index,
 )
 from citebed.retrieval.index.document_vectors import encode_index
@@ -106,7 +106,7 @@ def build_index(
     opened = open_collection(collection)
     options = options or IndexOptions()
     with ThreadPoolExecutor(2) as pool:
-        if is_large_build(opened, options):
+        if uses_compiled_code(opened, options):
             pool.submit(load_kernels)
         fitting = _Fitting(opened, fit, pool)
         hooks = BuildHooks(fitting.begin, fitting.finish)

@@ -19,7 +19,7 @@ from citebed.retrieval.index.index import Index
 from citebed.retrieval.query import Candidates
 from citebed.retrieval.ranking.signal_ranker import SignalRanker
 from citebed.retrieval.recommend.documents import DocumentRecords, Row
-from citebed.retrieval.search.searcher import usable
+from citebed.retrieval.search.searcher import finish_query
 from citebed.retrieval.vectors.vectors import Vectors
 from citebed.text.names import family_name
 from citebed.text.sentences import split_sentences
@@ -55,7 +55,7 @@ def explain(
     with the text.
     """
     query, sentences, rank = candidates.query, candidates.query.sentences, 0
-    final = usable(query.terms, runner.searcher.view)
+    final = finish_query(query.terms, runner.searcher.view)
     term_scores = candidates.term_scores
     if term_scores is None:
         table = runner.searcher.contributions(final.ids, candidates.docs)

@@ -98,7 +98,7 @@ _POSTINGS_FOR_THREAD, _BYTES_PER_POSTING = 5_000_000, 32
 """Number of postings from which a query gets its own thread, and the bytes of each posting."""
 
 
-class OfWhole(Protocol):
+class StatisticsSource(Protocol):
     """Gives the index of a shard the statistics of the whole collection."""
 
     @property
@@ -121,7 +121,7 @@ class Searcher:
         index: Index,
         model: Model,
         fields: Fields = DEFAULT_FIELDS,
-        wholes: OfWhole | None = None,
+        wholes: StatisticsSource | None = None,
     ) -> None:
         self.index = index
         self.model = model
@@ -161,7 +161,7 @@ class Searcher:
             number = self.index.term_number(term)
             if number >= 0:
                 counts[number] = counts.get(number, 0.0) + 1.0
-        return weighted(view or self.view, counts)
+        return query_of_counts(view or self.view, counts)
 
     def without(self, paper: str | None) -> View:
         """Return the view without the citing text of a paper."""
@@ -214,7 +214,7 @@ class Searcher:
         if k < 1:
             return [NOTHING] * len(queries)
         view = self.without(paper)
-        final = [usable(query, view) for query in queries]
+        final = [finish_query(query, view) for query in queries]
         excluded_docs, threads = excluded or [_NO_DOCS] * len(final), threads or os.cpu_count() or 1
         ready = self._prepared is not None and view is self.view
         prunable = [i for i, query in enumerate(final) if ready and (query.weights > 0).all()]
@@ -276,7 +276,7 @@ class Searcher:
         return [Hits(d[:n], s[:n]) for d, s, n in zip(out[0], out[1], out[2].tolist(), strict=True)]
 
 
-def weighted(view: View, counts: dict[int, float]) -> TermWeights:
+def query_of_counts(view: View, counts: dict[int, float]) -> TermWeights:
     """Return counts by term number as a query, without terms that no document of the view has."""
     ids = np.array(sorted(counts), np.int64)
     weights = np.array([counts[number] for number in ids.tolist()], np.float64)
@@ -285,13 +285,13 @@ def weighted(view: View, counts: dict[int, float]) -> TermWeights:
     return TermWeights(ids[has_docs], weights[has_docs], df[has_docs], cf[has_docs])
 
 
-def usable(query: TermWeights, view: View) -> TermWeights:
+def finish_query(query: TermWeights, view: View) -> TermWeights:
     """Return the query with its final weights, without terms of weight 0."""
-    return usable_by(query, view.model, view.stats)
+    return finish_query_with(query, view.model, view.stats)
 
 
-def usable_by(query: TermWeights, model: Model, stats: Corpus) -> TermWeights:
-    """Do the same as `usable`, given a model and the statistics of a collection."""
+def finish_query_with(query: TermWeights, model: Model, stats: Corpus) -> TermWeights:
+    """Do the same as `finish_query`, given a model and the statistics of a collection."""
     final = query.finished(model, stats)
     return final if final.weights.all() else final.chosen(final.weights != 0)
 

@@ -33,7 +33,7 @@ from citebed.retrieval.pipeline import Pipeline, Ranking
 from citebed.retrieval.search.feedback import JudgedFeedback, read_judged, told_of_judged
 from citebed.retrieval.search.fields import Fields
 from citebed.retrieval.search.queries import query_text
-from citebed.retrieval.search.searcher import usable_by
+from citebed.retrieval.search.searcher import finish_query_with
 from citebed.retrieval.sharded.ranking import AT_ONCE, rank_over_shards
 from citebed.retrieval.sharded.sharded_index import IndexedShards, fields_in
 from citebed.retrieval.sharded.term_counts import (
@@ -335,7 +335,7 @@ class _Batch:
         model, found = self.seen.pipeline.model, list[ShardQuery]()
         for asked, terms, hidden in zip(self.asked, self.terms, self.hidden, strict=True):
             corpus = self.seen.counts.corpus(hidden)
-            final = usable_by(terms, model, corpus)
+            final = finish_query_with(terms, model, corpus)
             constant = model.constant(final.weights, final.df, final.cf, corpus)
             found.append(
                 ShardQuery(

@@ -16,7 +16,7 @@ from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import Description
 from citebed.retrieval.models import model_of
 from citebed.retrieval.search.fields import Fields
-from citebed.retrieval.search.searcher import Hits, Searcher, usable
+from citebed.retrieval.search.searcher import Hits, Searcher, finish_query
 
 EVERY_MODEL = (
     "bm25",
@@ -127,7 +127,7 @@ class Both:
 
         searcher = self.fast
         prepared = searcher._prepared
-        final = usable(query, searcher.view)
+        final = finish_query(query, searcher.view)
         extra = (searcher.model.document_weight(final.weights), searcher.view.constant(final))
         what = (final.ids, final.weights, extra, np.zeros(0, bool), min(k, prepared.documents))
         workspace = prepared.workspace()
