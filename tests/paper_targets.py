@@ -7,7 +7,7 @@ import resource
 import time
 from typing import Any
 
-from citebed.papers.limits import limit_process
+from citebed.papers.paper import limit_process
 from citebed.papers.pdf_reader import read_pdf
 
 

@@ -214,10 +214,10 @@ def encoder(
     from citebed.training import train_encoder
 
     places: dict[str, Any] = {"out": output, "adapter": adapter, "weights": weights or ()}
-    settings = {**places, **options.settings}
     trained = train_encoder(
-        texts.read(source), start=start, machine=options.machine, report=printing.report, **settings
-    )
+        texts.read(source), start=start, machine=options.machine, report=printing.report,
+        **places, **options.settings,
+    )  # fmt: skip
     printing.print(trained)
 
 

@@ -15,8 +15,10 @@ from typing import NamedTuple
 from citebed.errors import CitebedError, FormatError
 from citebed.files.input_files import read_small
 from citebed.files.limits import effective_limit, format_size, limit_hint
-from citebed.papers.limits import FILE_BYTES, MEMORY, WALL_SECONDS
 from citebed.papers.paper import (
+    FILE_BYTES,
+    MEMORY,
+    WALL_SECONDS,
     Box,
     PlacedText,
     ReadPaper,
@@ -27,7 +29,7 @@ from citebed.papers.paper import (
 from citebed.processes import T, Worker, WorkerDied, WorkerError, WorkerNotStarted, first_done
 from citebed.wording import printable
 
-_TARGET, _PREPARE = "citebed.papers.pdf_reader:read_pdf", "citebed.papers.limits:limit_process"
+_TARGET, _PREPARE = "citebed.papers.pdf_reader:read_pdf", "citebed.papers.paper:limit_process"
 _RESULT_TYPES = (ReadPaper, ReadParagraph, ReferenceEntry, PlacedText, Box, unpack_placed_text)
 _PAPERS_PER_CHILD = 500
 """A new child replaces one that has read this many papers, to release leaked memory."""

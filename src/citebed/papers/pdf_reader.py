@@ -25,14 +25,6 @@ from citebed.papers.front_matter import (
     parse_front_matter,
     strip_abstract_heading,
 )
-from citebed.papers.limits import (
-    CPU_SECONDS,
-    CPU_SECONDS_PER_PAGE,
-    MAX_CPU_SECONDS,
-    MAX_PAGES,
-    MEMORY,
-    allow_cpu_seconds,
-)
 from citebed.papers.pages import (
     build_lines,
     find_gutters,
@@ -42,7 +34,19 @@ from citebed.papers.pages import (
     restore_ligatures,
     runs_right_to_left,
 )
-from citebed.papers.paper import Box, PlacedText, ReadPaper, ReadParagraph, ReferenceEntry
+from citebed.papers.paper import (
+    CPU_SECONDS,
+    CPU_SECONDS_PER_PAGE,
+    MAX_CPU_SECONDS,
+    MAX_PAGES,
+    MEMORY,
+    Box,
+    PlacedText,
+    ReadPaper,
+    ReadParagraph,
+    ReferenceEntry,
+    allow_cpu_seconds,
+)
 from citebed.papers.paragraphs import (
     Paragraph,
     bullet_length,

@@ -35,10 +35,9 @@ from citebed.files.limits import polars_misreads
 from citebed.files.lines import Block, number_lines, read_blocks, read_numbered_lines
 from citebed.records import Problem
 from citebed.runs.assessors import OFFICIAL, merge_assessors
-from citebed.runs.plain_text import blanks_in
 from citebed.runs.tables import Qrels, Run
 from citebed.runs.times import FIRST_SECOND, LAST_SECOND
-from citebed.runs.trec_files import QRELS, RUN
+from citebed.runs.trec_files import QRELS, RUN, blanks_in
 from citebed.wording import count, shorten
 
 Fields = tuple[str, ...]

@@ -26,8 +26,34 @@ from citebed.files.lines import (
     read_numbered_lines,
     read_part_chunks,
 )
-from citebed.runs.plain_text import blanks_in
 from citebed.wording import parse_integer, parse_number, shorten
+
+_BLOCK = 1 << 18
+"""A block and what is computed from it fit into a processor's cache."""
+_BLANK = 0x20
+
+
+def blanks_in(text: bytes) -> int | None:
+    """Count blanks, line ends and control characters; ``None`` if a field may be empty.
+
+    That is so if two of them are neighbours, if the text starts with one, or if a line is a
+    comment. If each of n lines has at least k fields, and the count is k * n, then each line has
+    exactly k fields, none is empty, and only one kind of blank separates them.
+    """
+    import numpy as np
+
+    if b"#" in text and (text.startswith(b"#") or b"\n#" in text):
+        return None
+    codes = np.frombuffer(text, np.uint8)
+    is_last_blank, total = True, 0
+    for begin in range(0, len(text), _BLOCK):
+        is_blank = codes[begin : begin + _BLOCK] <= _BLANK
+        if (is_last_blank and is_blank[0]) or (is_blank[1:] & is_blank[:-1]).any():
+            return None
+        is_last_blank = is_blank[-1]
+        total += int(np.count_nonzero(is_blank))
+    return total
+
 
 DOC_HASH = "doc_hash"
 _HASHED = pl.col("doc_id").hash().alias(DOC_HASH)

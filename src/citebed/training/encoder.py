@@ -21,7 +21,6 @@ from torch.nn import functional as F
 from citebed.errors import CitebedError, import_extra
 from citebed.retrieval.encoders.runtimes import load_tokenizer
 from citebed.retrieval.vectors.model_files import Arrays
-from citebed.training.measures import measure_vectors
 from citebed.training.network import DeviceBatch, InitialModel, Network, send
 from citebed.training.run import LearningRate, Stage
 from citebed.training.settings import EncoderSettings, StudentSettings, Tensor
@@ -33,6 +32,7 @@ from citebed.training.texts import (
     context_pairs,
     document_pairs,
     group_by_field,
+    measure_vectors,
     passage_pairs,
     random_source,
 )

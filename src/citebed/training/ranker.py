@@ -41,9 +41,8 @@ from citebed.retrieval.ranking.ranker import (
     shipped_ranker,
 )
 from citebed.training.citation_need import Source, logistic, train_citation_need
-from citebed.training.measures import recall_and_ndcg
 from citebed.training.settings import Report
-from citebed.training.texts import assign_fold, part_of_fold
+from citebed.training.texts import assign_fold, part_of_fold, recall_and_ndcg
 
 Reals = NDArray[np.float64]
 

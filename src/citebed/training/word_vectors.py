@@ -23,7 +23,6 @@ from citebed.retrieval.vectors.model_files import Arrays, read_model
 from citebed.retrieval.vectors.static_model import CONTINUATION, FORMAT, KIND, SHIPPED, StaticModel
 from citebed.text.words import plain_words
 from citebed.training.encoder import EncoderTask, contrastive_loss, divergence
-from citebed.training.measures import measure_vectors
 from citebed.training.network import read_initial_model
 from citebed.training.run import LearningRate
 from citebed.training.settings import EncoderSettings, Report, StaticSettings, Tensor
@@ -31,12 +30,15 @@ from citebed.training.texts import (
     Form,
     Pair,
     TrainingTexts,
+    WordIds,
+    choose_pieces,
     context_pairs,
+    count_words,
     document_pairs,
+    measure_vectors,
     passage_pairs,
     random_source,
 )
-from citebed.training.vocabulary import WordIds, choose_pieces, count_words
 
 Vectors = NDArray[np.float32]
 _SENTENCES = 3

@@ -47,7 +47,7 @@ class ReviewSite(Site):
         self.templates.filters["minutes"] = _format_minutes
         self._lock = threading.Lock()
         self._worker = Worker(
-            "citebed.papers.page_images:answer", "citebed.papers.limits:limit_process",
+            "citebed.papers.page_images:answer", "citebed.papers.paper:limit_process",
             PATIENCE, (),
         )  # fmt: skip
         self._draw = lru_cache(MOST_PICTURES)(self._run)

@@ -14,7 +14,7 @@ from tests.sampling import sized
 from citebed.errors import FormatError
 from citebed.files.lines import read_blocks
 from citebed.runs import kba_files as kba_format
-from citebed.runs import plain_text
+from citebed.runs import trec_files
 from citebed.runs.kba_files import (
     RUN_FORM,
     SHORT_FORM,
@@ -105,7 +105,7 @@ def test_at_once_and_one_by_one_agree(
         text = file_of(draw, form)
         path.write_bytes(text if draw.random() < 0.9 else gzip.compress(text, 1))
         monkeypatch.setattr(kba_format, "_BLOCK", draw.choice([1, 90, *3 * [1 << 25]]))
-        monkeypatch.setattr(plain_text, "_BLOCK", draw.choice([1, 50, 1 << 18]))
+        monkeypatch.setattr(trec_files, "_BLOCK", draw.choice([1, 50, 1 << 18]))
         read = read_judgements if rated else read_filter_run
         try:
             head = kba_format._read_head(path, form)

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.sampling import examples
 
-from citebed.runs import plain_text
-from citebed.runs.plain_text import blanks_in
+from citebed.runs import trec_files
+from citebed.runs.trec_files import blanks_in
 
 TEXT = st.text('aé#!" \t\v\f\r\n\0\x1c', max_size=40).map(str.encode)
 
@@ -30,5 +30,5 @@ def blanks_one_by_one(text: bytes) -> int | None:
 @given(text=TEXT)
 def test_equal_to_looking_at_every_byte(block: int, text: bytes) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plain_text, "_BLOCK", block)
+        patch.setattr(trec_files, "_BLOCK", block)
         assert blanks_in(text) == blanks_one_by_one(text)

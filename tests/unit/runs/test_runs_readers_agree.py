@@ -14,7 +14,7 @@ from tests.sampling import sized
 
 from citebed.errors import FormatError
 from citebed.files import lines
-from citebed.runs import plain_text, trec_files
+from citebed.runs import trec_files
 from citebed.runs.trec_files import QRELS, RUN, Layout, read_trec, trec_lines
 
 FILES = sized(120, 1000)
@@ -86,7 +86,7 @@ def test_fast_and_slow_agree(seed: int, tmp_path: Path, monkeypatch: pytest.Monk
         layout = draw.choice([RUN, QRELS])
         monkeypatch.setattr(trec_files, "_SAMPLE", draw.choice([20, 60, 1 << 16]))
         monkeypatch.setattr(trec_files, "_BLOCK", draw.choice([1, 50, 1 << 25]))
-        monkeypatch.setattr(plain_text, "_BLOCK", draw.choice([1, 50, 1 << 18]))
+        monkeypatch.setattr(trec_files, "_BLOCK", draw.choice([1, 50, 1 << 18]))
         monkeypatch.setattr(lines, "read_pieces", in_pieces(draw.choice([1, 20, 1 << 20])))
         text = file_of(draw, layout)
         path.write_bytes(gzip.compress(text) if draw.random() < 0.3 else text)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from citebed.evaluation import evaluate
-from citebed.training.measures import measure_vectors
+from citebed.training.texts import measure_vectors
 
 
 def test_a_case_by_hand() -> None:

@@ -5,8 +5,15 @@ from __future__ import annotations
 import pytest
 
 from citebed.retrieval.vectors.static_model import WordPieces
-from citebed.training.texts import CitingText, DocumentText, TrainingTexts, random_source
-from citebed.training.vocabulary import WordIds, choose_pieces, count_words
+from citebed.training.texts import (
+    CitingText,
+    DocumentText,
+    TrainingTexts,
+    WordIds,
+    choose_pieces,
+    count_words,
+    random_source,
+)
 
 
 def test_texts_of_a_small_field_count_more() -> None:

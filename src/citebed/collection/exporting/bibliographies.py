@@ -56,7 +56,7 @@ def _differences(document: Document, read: Document) -> list[str]:
 def _notes(differing: Counter[str]) -> list[str]:
     """Return notes on fields that read back differently."""
     return [
-        f"{name} of {count(number, 'document')} reads back differently"
+        f"in {count(number, 'document')}, {name} changed when read back"
         for name, number in differing.items()
     ]
 

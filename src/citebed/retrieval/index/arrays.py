@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -215,3 +217,38 @@ class Strings(Sequence[str]):
 
     def _raw(self, number: int) -> bytes:
         return bytes(self._bytes[self._offsets[number] : self._offsets[number + 1]])
+
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+
+def prefetch(items: Iterable[Result]) -> Iterator[Result]:
+    """Yield the items, while a thread computes the next one."""
+    iterator = iter(items)
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, iterator, None)
+        while (item := coming.result()) is not None:
+            coming = pool.submit(next, iterator, None)
+            yield item
+
+
+def in_threads(
+    work: Callable[[Job], Result], jobs: Iterable[Job], threads: int
+) -> Iterator[Result]:
+    """Yield the result of each job in order. At most twice as many jobs as threads wait."""
+    if threads == 1:
+        yield from map(work, jobs)
+        return
+    ahead: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for job in jobs:
+                ahead.append(pool.submit(work, job))
+                if len(ahead) > 2 * threads:
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
+        finally:
+            for future in ahead:
+                future.cancel()

@@ -25,7 +25,7 @@ from citebed.files.output_files import check_not_link, temporary_folder, transla
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.index import layout, term_counts
 from citebed.retrieval.index.analyser_choice import AUTO, choose_analyser
-from citebed.retrieval.index.arrays import Strings
+from citebed.retrieval.index.arrays import Strings, in_threads, prefetch
 from citebed.retrieval.index.citation_contexts import load_contexts, make_citing_arrays
 from citebed.retrieval.index.document_vectors import (
     PartialVectors,
@@ -58,7 +58,6 @@ from citebed.retrieval.index.term_counts import (
     replace_rows,
     split_words,
 )
-from citebed.retrieval.index.threads import in_threads, prefetch
 from citebed.retrieval.vectors.static_model import StaticModel, find_model
 from citebed.retrieval.vectors.vectors import Embedder, Quantised
 from citebed.wording import printable

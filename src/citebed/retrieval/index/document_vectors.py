@@ -23,10 +23,10 @@ from citebed.errors import CitebedError, CollectionError
 from citebed.files.input_files import reusable_path
 from citebed.files.system_errors import translate_read_errors
 from citebed.retrieval.index import layout
+from citebed.retrieval.index.arrays import in_threads
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.index.layout import vector_arrays
 from citebed.retrieval.index.statistics import IndexReport, vector_sizes
-from citebed.retrieval.index.threads import in_threads
 from citebed.retrieval.vectors.vectors import (
     DocumentVectors,
     Embedder,

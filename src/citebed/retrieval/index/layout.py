@@ -23,8 +23,8 @@ from citebed.errors import CollectionError, FormatError
 from citebed.files import output_files
 from citebed.files.input_files import hash_file, read_small
 from citebed.files.system_errors import translate_read_errors
+from citebed.retrieval.index.arrays import in_threads
 from citebed.retrieval.index.records import RECORD_ARRAYS
-from citebed.retrieval.index.threads import in_threads
 from citebed.retrieval.vectors.model_files import Arrays, read_header
 from citebed.wording import printable
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from citebed.retrieval.analysis import is_telling
 from citebed.retrieval.feedback.base import TermWeights, summed
+from citebed.retrieval.index.arrays import in_threads
 from citebed.retrieval.index.index import Index
-from citebed.retrieval.index.threads import in_threads
 from citebed.retrieval.memory import LruCache, free_memory
 from citebed.retrieval.models.base import Corpus, Floats, Model
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields

@@ -59,8 +59,8 @@ def test_fields_that_bibtex_cannot_hold_are_reported(tmp_path: Path) -> None:
     with_entry = Document("other", title="Field", bibtex="@misc{a, title = {Entry}}\n@misc{b}")
     first = collection_of([odd, with_entry], tmp_path)
     report = export(first, "bibtex", tmp_path / "out.bib")
-    assert "type of 1 document reads back differently" in report.notes
-    assert "doi of 1 document reads back differently" in report.notes
+    assert "in 1 document, type changed when read back" in report.notes
+    assert "in 1 document, doi changed when read back" in report.notes
     assert any("entry of 1 document did not match" in note for note in report.notes)
     again = imported(tmp_path / "again", tmp_path / "out.bib")
     assert again.documents["title"].to_list() == ["T", "Field"]
