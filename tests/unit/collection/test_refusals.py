@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sqlite3
 import zipfile
@@ -142,3 +143,9 @@ def test_a_language_that_records_state_is_one(tmp_path: Path) -> None:
     rules = Rules(languages=("klingon",))
     report = import_sources(tmp_path / "c", [tmp_path / "refs.bib"], ImportOptions(rules=rules))
     assert report.documents == 1
+
+
+def test_a_reason_that_is_a_sentence_ends_with_one_full_stop(tmp_path: Path) -> None:
+    (tmp_path / "bomb.bib.gz").write_bytes(gzip.compress(b"x" * (1 << 20), 9) * 1100)
+    with pytest.raises(CitebedError, match=r"and try again\. citebed reads BibTeX"):
+        import_sources(tmp_path / "c", [tmp_path / "bomb.bib.gz"])

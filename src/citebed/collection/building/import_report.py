@@ -260,7 +260,7 @@ def _explain_empty_import(report: ImportReport, named: Collection[str]) -> str:
     place = first["source"] if first["kind"] == "ignored" else f"{first['source']}:{first['line']}"
     more = f" (and {rows.height - 1:,} more)" if rows.height > 1 else ""
     reads = "citebed reads BibTeX, RIS, CSL-JSON and more, see its page on formats"
-    return f"nothing was imported: {place}: {first['what']}{more}. {reads}."
+    return f"nothing was imported: {place}: {first['what'].rstrip('.')}{more}. {reads}."
 
 
 # --- What became of records and files ---------------------------------------------------------
