@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,7 +16,7 @@ import polars as pl
 
 from citebed._version import __version__
 from citebed.collection import Collection
-from citebed.collection.statistics import DocumentCounts, add_counts, count_documents
+from citebed.collection.statistics import count_documents
 from citebed.distributed.arrow import (
     ERROR,
     Batches,
@@ -32,15 +32,17 @@ from citebed.distributed.shuffle import (
     collect_messages,
     map_partitions,
     pack_json,
+    pack_table,
     send_messages,
+    unpack_table,
 )
 from citebed.errors import CitebedError
 from citebed.retrieval.sharded.sharded_index import (
     IndexedShards,
     opened_shard,
 )
-from citebed.retrieval.sharded.term_counts import KEPT, CountAll, KeepAll
-from citebed.retrieval.sharded.workers import Schema, Work, best, summed
+from citebed.retrieval.sharded.term_counts import KEPT
+from citebed.retrieval.sharded.workers import Schema, Work, best, sum_terms
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -119,17 +121,17 @@ class SparkShards:
         merge = _handing_on(lambda found: best(found, depth), whole)
         return collect_frame(merged.applyInArrow(merge, spark_schema(whole)))
 
-    def handed_back(self, count: CountAll, keep: KeepAll) -> None:
+    def handed_back(
+        self, count: Work, schema: Schema, keep: Callable[[pl.DataFrame], pl.DataFrame]
+    ) -> None:
         """Count the terms of all shards, and give each shard the sums of its own terms."""
         from pyspark.sql import functions as of
 
-        schema, numbers = {**count.schema, ERROR: pl.String}, count.numbers
-
         parts = max(_FEWEST, math.ceil(self.indexed.documents / _TERMS))
         term = of.coalesce(of.col("term"), of.lit("")).cast("binary")
-        rows = self._each(count, count.schema).groupBy(of.pmod(of.crc32(term), of.lit(parts)))
-        add = _handing_on(lambda found: summed(found, numbers), schema)
-        sums = rows.applyInArrow(add, spark_schema(schema))
+        rows = self._each(count, schema).groupBy(of.pmod(of.crc32(term), of.lit(parts)))
+        whole = {**schema, ERROR: pl.String}
+        sums = rows.applyInArrow(_handing_on(sum_terms, whole), spark_schema(whole))
         kept = {**KEPT, ERROR: pl.String}
         by_shard = sums.groupBy(of.coalesce("shard", of.lit("")))
         collect_frame(by_shard.applyInArrow(_handing_on(keep, kept), spark_schema(kept)))
@@ -152,7 +154,7 @@ def _handing_on(
     return part
 
 
-def count_shards(engine: Engine, collection: Collection) -> DocumentCounts:
+def count_shards(engine: Engine, collection: Collection) -> pl.DataFrame:
     """Count the documents of a collection, shard by shard on an engine's workers, which must see
     the collection at the same path."""
     folders = collection.shards or (collection.folder,)
@@ -161,15 +163,10 @@ def count_shards(engine: Engine, collection: Collection) -> DocumentCounts:
         for number, folder in enumerate(folders)
     ]
     made = collect_messages(map_partitions(send_messages(engine, parcels), _count, len(folders)))
-    counts = []
-    for _, data in made:
-        values = json.loads(data)
-        years = {int(year): tuple(own) for year, own in values.pop("years").items()}
-        counts.append(DocumentCounts(**values, years=years))
-    return add_counts(counts)
+    return pl.concat(unpack_table(data) for _, data in made)
 
 
 def _count(number: int, given: Given) -> Iterator[Message]:
     """On a worker: count the documents of a shard."""
     tally = count_documents(Collection(json.loads(given["shard"][0])))
-    yield Message("tally", number, pack_json(asdict(tally)))
+    yield Message("tally", number, pack_table(tally))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,18 +12,7 @@ from typing import Any, Literal
 import polars as pl
 
 from citebed.collection import Collection
-from citebed.collection.statistics import (
-    CollectionStatistics,
-    Counts,
-    DocumentCounts,
-    FileSet,
-    Means,
-    Passages,
-    References,
-    Spread,
-    collect_statistics,
-    statistics_rows,
-)
+from citebed.collection.statistics import MEANS, CollectionStatistics, Number, collect_statistics
 from citebed.frames import TableResult
 from citebed.report.tables import Table, fold, screen_width, text_table
 from citebed.retrieval.index.index import open_index
@@ -87,13 +76,12 @@ def collection_tables(
     statistics: CollectionStatistics, index: IndexStatistics | None = None
 ) -> list[Table]:
     """Return all tables that are not empty."""
-    references = statistics.references
     made = [
-        _passages(statistics.passages) if statistics.passages else None,
+        _passages(statistics) if statistics.lengths else None,
         _documents(statistics),
-        _references(references) if references else None,
-        _venues(statistics) if statistics.documents.venues else None,
-        *(_query_set(each) for each in statistics.query_sets),
+        _references(statistics) if statistics.per_paper else None,
+        _venues(statistics) if statistics.counts("venues") else None,
+        *(_query_set(statistics, name) for name in statistics.query_sets),
         _import(statistics),
         index_table(index) if index else None,
     ]
@@ -107,19 +95,17 @@ def table1(statistics: CollectionStatistics) -> Table:
     repeated ones. Only citing sentences count.
     """
     rows = []
-    for passages in statistics.passages:
-        kinds = {"citing": passages.citing, "usable as queries": passages.usable}
-        for name, means in kinds.items():
-            averages = (means.tokens, means.characters)
-            cells = [_count(means.count), *map(_mean, averages), _mean(means.mentions, 2)]
-            rows.append([f"{passages.name}, {name}", *cells])
+    for name in statistics.lengths:
+        for part, what in (("citing", "citing"), ("usable", "usable as queries")):
+            number, tokens, characters, _, mentions = _passage_cells(statistics, name, part)
+            rows.append([f"{name}, {what}", number, tokens, characters, mentions])
     return text_table(["contexts", "#", "tokens", "characters", "citations"], rows)
 
 
 # --- cells ---
 
 
-def _count(value: int | None) -> str:
+def _count(value: float | None) -> str:
     return "–" if value is None else f"{value:,}"
 
 
@@ -144,7 +130,7 @@ def _row(name: str, *cells: str | int, indent: int = 0) -> list[str]:
     return [" " * indent + name, *shown]
 
 
-def _count_rows(counts: Counts, whole: int, indent: int = 0) -> list[list[str]]:
+def _count_rows(counts: Iterable[tuple[str, int]], whole: int, indent: int = 0) -> list[list[str]]:
     return [
         _row(short_name(name, _NAME_WIDTH), number, _share(number, whole), indent=indent)
         for name, number in counts
@@ -167,105 +153,117 @@ def _table(
 
 
 def _header(statistics: CollectionStatistics) -> str:
-    line = [count(statistics.documents.count, "document")]
-    if statistics.references:
-        line.append(count(statistics.references.papers, "citing paper"))
-    queries = sum(p.usable.count for p in statistics.passages)
-    queries += sum(each.queries for each in statistics.query_sets)
+    line = [count(statistics.count("documents", "count"), "document")]
+    if statistics.per_paper:
+        line.append(count(len(statistics.per_paper), "citing paper"))
+    queries = sum(statistics.count(name, "usable") for name in statistics.lengths)
+    queries += sum(statistics.count(f"query set {n}", "queries") for n in statistics.query_sets)
     line.append(count(queries, "query"))
     return f"{statistics.name}  {', '.join(line)}"
 
 
-def _passages(passages: tuple[Passages, ...]) -> Table:
-    heads = ("number", "tokens", "characters", "citations", "mentions")
+def _passages(statistics: CollectionStatistics) -> Table:
+    heads = ("number", *MEANS)
     note = (
         "Means per passage. Tokens are words and marks; citations are distinct references, "
         "mentions count each time. Usable: cites something in the collection."
     )
     rows = [
         row
-        for part in passages
+        for name in statistics.lengths
         for row in (
-            _row(part.name.capitalize(), *_mean_cells(part.all)),
-            _row("citing", *_mean_cells(part.citing), indent=2),
-            _row("usable as queries", *_mean_cells(part.usable), indent=2),
-            _row("pairs with documents", part.pairs, indent=2),
+            _row(name.capitalize(), *_passage_cells(statistics, name, "all")),
+            _row("citing", *_passage_cells(statistics, name, "citing"), indent=2),
+            _row("usable as queries", *_passage_cells(statistics, name, "usable"), indent=2),
+            _row("pairs with documents", statistics.count(name, "pairs"), indent=2),
         )
     ]
     return _table("Paragraphs and sentences", heads, rows, note)
 
 
-def _mean_cells(means: Means) -> list[str]:
-    sizes = [_mean(value) for value in (means.tokens, means.characters)]
-    return [_count(means.count), *sizes, _mean(means.citations, 2), _mean(means.mentions, 2)]
+def _passage_cells(statistics: CollectionStatistics, name: str, part: str) -> list[str]:
+    """Return the number of passages, and the means of `MEANS`."""
+    numbers = statistics.groups[name]
+    digits = {"tokens": 1, "characters": 1, "citations": 2, "mentions": 2}
+    means = (_mean(numbers[f"{mean} per passage, {part}"].value, digits[mean]) for mean in MEANS)
+    return [_count(numbers[part].value), *means]
 
 
 def _documents(statistics: CollectionStatistics) -> Table:
-    documents = statistics.documents
-    rows = [_row("All", documents.count)]
-    for word, group in (("with", "having"), ("of type", "types"), ("in language", "languages")):
-        counts = tuple((f"{word} {name}", number) for name, number in getattr(documents, group))
-        rows += _count_rows(counts, documents.count, indent=2)
-    rows.append(_row("Words per abstract", _mean(documents.words)))
-    if documents.years:
-        rows.append(_row("Years", f"{documents.years[0][0]}–{documents.years[-1][0]}"))
-    rows += [_row(f"Links: {name}", number) for name, number in statistics.links]
+    total = statistics.count("documents", "count")
+    having = [item for item in statistics.counts("documents") if item[0].startswith("with ")]
+    types = [(f"of type {name}", number) for name, number in statistics.counts("types")]
+    languages = [(f"in language {name}", number) for name, number in statistics.counts("languages")]
+    rows = [_row("All", total), *_count_rows((*having, *types, *languages), total, indent=2)]
+    words = statistics.groups["documents"]["words per abstract"].value
+    rows.append(_row("Words per abstract", _mean(words)))
+    if statistics.years:
+        rows.append(_row("Years", f"{statistics.years[0][0]}–{statistics.years[-1][0]}"))
+    rows += [_row(f"Links: {name}", number) for name, number in statistics.counts("links")]
     return _table("Documents", _SHARES, rows)
 
 
-def _references(references: References) -> Table:
-    total, resolved = (sum(counts) for counts in zip(*references.per_paper, strict=True))
-    spread, share = _spread_cells(references.found), _share(resolved, total)
+def _references(statistics: CollectionStatistics) -> Table:
+    numbers = statistics.groups["references"]
+    total, found = (statistics.count("references", name) for name in ("count", "found"))
+    spread, share = _spread_cells(numbers, "found per paper"), _share(found, total)
     rows = [
-        _row("Citing papers", references.papers),
-        _row("References", total, *_spread_cells(references.references)),
-        _row("found in the collection", resolved, *spread, share, indent=2),
+        _row("Citing papers", len(statistics.per_paper)),
+        _row("References", total, *_spread_cells(numbers, "per paper")),
+        _row("found in the collection", found, *spread, share, indent=2),
         *(
             _row(name, number, "", "", "", _share(number, total), indent=2)
-            for name, number in references.unfound
+            for name, number in statistics.counts("unfound")
         ),
     ]
-    mean = references.paper_coverage
+    mean = numbers["coverage, mean of papers"].value
     note = "" if mean is None else f"A paper's own share found is {mean:.1%} on average."
     return _table("Reference lists", _SPREADS, rows, note)
 
 
-def _spread_cells(spread: Spread) -> list[str]:
-    return [_mean(spread.mean, 2), _count(spread.least), _count(spread.most)]
+def _spread_cells(numbers: Mapping[str, Number], what: str) -> list[str]:
+    least, most = (_count(numbers[f"{what}, {name}"].value) for name in ("least", "most"))
+    return [_mean(numbers[f"{what}, mean"].value, 2), least, most]
 
 
 def _venues(statistics: CollectionStatistics) -> Table:
-    documents = statistics.documents
-    shown, all_venues = len(documents.venues), documents.all_venues
-    title = "Venues" if shown == all_venues else f"The {shown} largest of {all_venues:,} venues"
-    return _table(title, _SHARES, _count_rows(documents.venues, documents.count))
+    venues, every = statistics.counts("venues"), statistics.count("documents", "venues")
+    title = "Venues" if len(venues) == every else f"The {len(venues)} largest of {every:,} venues"
+    return _table(title, _SHARES, _count_rows(venues, statistics.count("documents", "count")))
 
 
-def _query_set(judged: FileSet) -> Table:
-    share = _share(judged.relevant, judged.judged)
+def _query_set(statistics: CollectionStatistics, name: str) -> Table:
+    group = f"query set {name}"
+    queries, judged_queries, judged, relevant = (
+        statistics.count(group, what)
+        for what in ("queries", "judged queries", "judged pairs", "relevant pairs")
+    )
+    spread = _spread_cells(statistics.groups[group], "relevant per query")
     rows = [
-        _row("Queries", judged.queries),
-        _row("judged", judged.judged_queries, indent=2),
-        _row("Judged pairs", judged.judged),
-        _row("relevant", judged.relevant, *_spread_cells(judged.per_query), share, indent=2),
+        _row("Queries", queries),
+        _row("judged", judged_queries, indent=2),
+        _row("Judged pairs", judged),
+        _row("relevant", relevant, *spread, _share(relevant, judged), indent=2),
         *(
-            _row(f"grade {grade}", number, "", "", "", _share(number, judged.judged), indent=2)
-            for grade, number in judged.grades
+            _row(f"grade {grade}", number, "", "", "", _share(number, judged), indent=2)
+            for grade, number in statistics.counts(f"grades {name}")
         ),
     ]
-    return _table(f"Query set {judged.name}", _SPREADS, rows)
+    return _table(f"Query set {name}", _SPREADS, rows)
 
 
 def _import(statistics: CollectionStatistics) -> Table:
-    made = statistics.imported
-    used = ("kept as documents", statistics.documents.count), ("merged into another", made.merged)
-    aside = tuple((f"left out: {reason}", number) for reason, number in made.set_aside)
+    files, records, merged = (
+        statistics.count("import", name) for name in ("files", "records", "merged")
+    )
+    used = ("kept as documents", statistics.count("documents", "count"))
+    aside = ((f"left out: {why}", number) for why, number in statistics.counts("set aside"))
     rows = [
-        _row("Files", made.files),
-        *_count_rows(made.formats, made.files, indent=2),
-        _row("Bibliographic records", made.records),
-        *_count_rows((*used, *aside), made.records, indent=2),
-        *(_row(f"Problems: {kind}", number) for kind, number in made.problems),
+        _row("Files", files),
+        *_count_rows(statistics.counts("formats"), files, indent=2),
+        _row("Bibliographic records", records),
+        *_count_rows((used, ("merged into another", merged), *aside), records, indent=2),
+        *(_row(f"Problems: {kind}", number) for kind, number in statistics.counts("problems")),
     ]
     return _table("Import", _SHARES, rows)
 
@@ -303,7 +301,7 @@ class CollectionStats(TableResult):
     @property
     def rows(self) -> list[dict[str, Any]]:
         """Flat rows as ``--json`` prints them."""
-        return [*statistics_rows(self.collection), *(index_rows(self.index) if self.index else ())]
+        return [*self.collection.rows(), *(index_rows(self.index) if self.index else ())]
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -317,9 +315,7 @@ class CollectionStats(TableResult):
         return self.table.with_columns(text, pl.col("share").round(2))
 
 
-def collection_stats(
-    collection: Collection, tally: DocumentCounts | None = None
-) -> CollectionStats:
+def collection_stats(collection: Collection, tally: pl.DataFrame | None = None) -> CollectionStats:
     """Compute statistics of a collection and its index; ``tally`` has counts made on workers."""
     numbers = collect_statistics(collection, tally=tally)
     if not (collection.folder / FOLDER / DESCRIPTION).exists():

@@ -15,7 +15,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from citebed.collection.lint.documents import EARLIEST
-from citebed.collection.statistics import CollectionStatistics, Passages, References
+from citebed.collection.statistics import CollectionStatistics
 from citebed.report.collection import short_name
 from citebed.report.figure_style import INK, LIGHT, MARK, OPEN, draw_file
 from citebed.wording import count
@@ -47,23 +47,22 @@ def draw(statistics: CollectionStatistics, path: str | Path) -> None:
 
 
 def _figure(statistics: CollectionStatistics) -> Figure:
-    documents, references = statistics.documents, statistics.references
-    passages = [part for part in statistics.passages if part.lengths]
+    years, venues = statistics.years, statistics.counts("venues")
     panels: list[Callable[[SubFigure], None]] = []
-    if any(_is_plausible(year) for year, _, _ in documents.years):
-        panels.append(lambda figure: _draw_years(figure.subplots(), documents.years))
-    if documents.venues:
-        panels.append(lambda figure: _draw_venues(figure, documents.venues[:_VENUES]))
-    if passages:
-        panels.append(lambda figure: _draw_lengths(figure, passages))
-    if references and any(number for number, _ in references.per_paper):
-        panels.append(lambda figure: _draw_references(figure.subplots(), references))
+    if any(_is_plausible(year) for year, _, _ in years):
+        panels.append(lambda figure: _draw_years(figure.subplots(), years))
+    if venues:
+        panels.append(lambda figure: _draw_venues(figure, venues[:_VENUES]))
+    if any(statistics.lengths.values()):
+        panels.append(lambda figure: _draw_lengths(figure, statistics))
+    if any(number for number, _ in statistics.per_paper):
+        panels.append(lambda figure: _draw_references(figure.subplots(), statistics.per_paper))
     lines = max(1, (len(panels) + 1) // 2)
     layout = ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.1)
     figure = Figure(figsize=(10, 0.6 + 3.5 * lines), layout=layout)
-    parts = [count(documents.count, "document")]
-    if references:
-        parts.append(count(references.papers, "citing paper"))
+    parts = [count(statistics.count("documents", "count"), "document")]
+    if statistics.per_paper:
+        parts.append(count(len(statistics.per_paper), "citing paper"))
     heading = f"{short_name(statistics.name, 60)}: {', '.join(parts)}"
     figure.suptitle(heading, fontsize=11, fontweight="bold", x=0.012, ha="left")
     if not panels:
@@ -145,7 +144,7 @@ def _draw_years(axes: Axes, years: tuple[tuple[int, int, int], ...]) -> None:
     _draw_bars(axes, "Documents per year", places, both, labels)
 
 
-def _draw_venues(figure: SubFigure, venues: tuple[tuple[str, int], ...]) -> None:
+def _draw_venues(figure: SubFigure, venues: list[tuple[str, int]]) -> None:
     figure.suptitle("Largest venues, documents", x=0.02, ha="left", fontsize=9, fontweight="bold")
     axes = figure.subplots()
     places = range(len(venues))
@@ -162,13 +161,14 @@ def _draw_venues(figure: SubFigure, venues: tuple[tuple[str, int], ...]) -> None
     axes.tick_params(axis="y", length=0)
 
 
-def _draw_lengths(figure: SubFigure, passages: list[Passages]) -> None:
+def _draw_lengths(figure: SubFigure, statistics: CollectionStatistics) -> None:
+    passages = [(name, lengths) for name, lengths in statistics.lengths.items() if lengths]
     row = figure.subplots(1, len(passages), squeeze=False)[0]
-    for axes, part in zip(row, passages, strict=True):
-        end = max(part.lengths) + 1
-        bins = min(25, end, 5 + math.isqrt(len(part.lengths)))
-        axes.hist(part.lengths, bins=bins, range=(0, end), color=_MIDDLE, rwidth=0.92)
-        mean = part.all.tokens or 0
+    for axes, (name, lengths) in zip(row, passages, strict=True):
+        end = max(lengths) + 1
+        bins = min(25, end, 5 + math.isqrt(len(lengths)))
+        axes.hist(lengths, bins=bins, range=(0, end), color=_MIDDLE, rwidth=0.92)
+        mean = statistics.groups[name]["tokens per passage, all"].value or 0
         axes.axvline(mean, color=INK, linewidth=0.9, linestyle=(0, (4, 2)))
         left = mean > 0.6 * end
         axes.annotate(
@@ -180,17 +180,17 @@ def _draw_lengths(figure: SubFigure, passages: list[Passages]) -> None:
             ha="right" if left else "left",
             va="top",
         )
-        axes.set_title(f"Length of {len(part.lengths):,} {part.name}")
+        axes.set_title(f"Length of {len(lengths):,} {name}")
         axes.set_xlabel("tokens")
-        axes.set_ylabel(part.name)
+        axes.set_ylabel(name)
         axes.set_xlim(0, end * 1.04)
         axes.xaxis.set_major_locator(_whole_numbers(5))
         _count_axis(axes)
         axes.margins(y=0.12)
 
 
-def _draw_references(axes: Axes, references: References) -> None:
-    papers = sorted(references.per_paper, reverse=True)
+def _draw_references(axes: Axes, per_paper: tuple[tuple[int, int], ...]) -> None:
+    papers = sorted(per_paper, reverse=True)
     places = list(range(1, len(papers) + 1))
     _draw_bars(axes, "References per citing paper", places, papers, ("not found", "found"))
     axes.set_xlabel("citing papers, the longest list first")

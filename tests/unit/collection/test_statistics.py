@@ -14,12 +14,11 @@ from tests.unit.retrieval.index.making import write_collection
 from citebed.collection import Collection, ImportOptions, Rules, import_sources, open_collection
 from citebed.collection.names import venue_series
 from citebed.collection.statistics import (
+    MEANS,
     TOKEN,
     CollectionStatistics,
-    Means,
-    Spread,
+    Number,
     collect_statistics,
-    statistics_rows,
 )
 
 BIB = """
@@ -75,70 +74,78 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> CollectionStatistics:
     return collect_statistics(collect(folder, **files))
 
 
+def values(made: CollectionStatistics, group: str) -> dict[str, float | None]:
+    return {name: number.value for name, number in made.groups[group].items()}
+
+
 def test_documents_are_counted_by_their_fields(small: CollectionStatistics) -> None:
-    documents = small.documents
     assert small.name == "small"
-    assert documents.count == 4
-    assert dict(documents.having) == {
-        "abstract": 2, "keywords": 1, "DOI": 2, "full text": 0, "year": 3, "venue": 3,
-        "language": 1,
+    assert values(small, "documents") == {
+        "count": 4, "with abstract": 2, "with keywords": 1, "with DOI": 2, "with full text": 0,
+        "with year": 3, "with venue": 3, "with language": 1, "words per abstract": 4.5, "venues": 2,
     }  # fmt: skip
-    assert documents.words == 4.5
-    assert documents.types == (("inproceedings", 2), ("article", 1), ("misc", 1))
-    assert [count for _, count in documents.languages] == [1]
-    assert documents.years == ((2010, 1, 1), (2011, 2, 1))
+    assert small.counts("types") == [("inproceedings", 2), ("article", 1), ("misc", 1)]
+    assert [count for _, count in small.counts("languages")] == [1]
+    assert small.years == ((2010, 1, 1), (2011, 2, 1))
 
 
 def test_the_years_of_an_event_are_one_venue(small: CollectionStatistics) -> None:
-    assert small.documents.venues == (
+    assert small.counts("venues") == [
         ("International Workshop on Testing", 2),
         ("Journal of Tests", 1),
-    )
-    assert small.documents.all_venues == 2
+    ]
 
 
 def test_only_the_largest_venues_are_named(tmp_path: Path) -> None:
-    documents = collect_statistics(collect(tmp_path, x_bib=BIB), top_venues=1).documents
-    assert documents.venues == (("International Workshop on Testing", 2),)
-    assert documents.all_venues == 2
+    made = collect_statistics(collect(tmp_path, x_bib=BIB), top_venues=1)
+    assert made.counts("venues") == [("International Workshop on Testing", 2)]
+    assert made.count("documents", "venues") == 2
+
+
+def passages(made: CollectionStatistics, name: str, part: str) -> list[float | None]:
+    """Return the number of passages and the means of their properties."""
+    numbers = values(made, name)
+    return [numbers[part], *(numbers[f"{mean} per passage, {part}"] for mean in MEANS)]
 
 
 def test_passages_are_measured_by_their_sentences(small: CollectionStatistics) -> None:
-    paragraphs, sentences = small.passages
-    assert (paragraphs.name, sentences.name) == ("paragraphs", "sentences")
-    assert paragraphs.all == Means(3, 26 / 3, 62 / 3, 1.0, 4 / 3)
-    assert paragraphs.citing == Means(2, 11.5, 27.5, 1.5, 2.0)
-    assert paragraphs.usable == Means(1, 18.0, 44.0, 2.0, 3.0)
-    assert paragraphs.lengths == (18, 5, 3)
-    assert paragraphs.pairs == 1
-    assert sentences.all == Means(5, 26 / 5, 62 / 5, 4 / 5, 4 / 5)
-    assert sentences.citing == Means(3, 19 / 3, 13.0, 4 / 3, 4 / 3)
-    assert sentences.usable == Means(2, 7.0, 14.0, 1.5, 1.5)
-    assert sentences.lengths == (9, 4, 5, 5, 3)
-    assert sentences.pairs == 2
+    assert passages(small, "paragraphs", "all") == [3, 26 / 3, 62 / 3, 1.0, 4 / 3]
+    assert passages(small, "paragraphs", "citing") == [2, 11.5, 27.5, 1.5, 2.0]
+    assert passages(small, "paragraphs", "usable") == [1, 18.0, 44.0, 2.0, 3.0]
+    assert passages(small, "sentences", "all") == [5, 26 / 5, 62 / 5, 4 / 5, 4 / 5]
+    assert passages(small, "sentences", "citing") == [3, 19 / 3, 13.0, 4 / 3, 4 / 3]
+    assert passages(small, "sentences", "usable") == [2, 7.0, 14.0, 1.5, 1.5]
+    assert small.lengths == {"paragraphs": (18, 5, 3), "sentences": (9, 4, 5, 5, 3)}
+    assert [small.count(name, "pairs") for name in small.lengths] == [1, 2]
 
 
 def test_reference_lists_and_unfound_references(small: CollectionStatistics) -> None:
-    references = small.references
-    assert references is not None
-    assert references.papers == 2
-    assert references.per_paper == ((5, 2), (1, 1))
-    assert references.references == Spread(3.0, 1, 5)
-    assert references.found == Spread(1.5, 1, 2)
-    assert references.coverage == 0.5
-    assert references.paper_coverage == pytest.approx(0.7)
-    assert dict(references.unfound) == {"DOI not in the collection": 1, "URL only": 1, "nothing": 1}
+    assert small.per_paper == ((5, 2), (1, 1))
+    assert small.groups["references"] == {
+        "papers": Number(2),
+        "count": Number(6),
+        "found": Number(3, 0.5),
+        "coverage, mean of papers": Number(pytest.approx(0.7)),
+        "per paper, mean": Number(3.0),
+        "per paper, least": Number(1),
+        "per paper, most": Number(5),
+        "found per paper, mean": Number(1.5),
+        "found per paper, least": Number(1),
+        "found per paper, most": Number(2),
+    }
+    assert values(small, "unfound") == {
+        "DOI not in the collection": 1,
+        "URL only": 1,
+        "nothing": 1,
+    }
 
 
 def test_the_import_adds_up(small: CollectionStatistics) -> None:
-    made = small.imported
-    assert made.files == 5
-    assert made.formats == (("annotation-xml", 2), ("bibtex", 2))
-    assert made.records == 6
-    assert made.merged == 1
-    assert made.set_aside == (("on the exclusion list", 1),)
-    assert made.problems == (("ignored", 1),)
-    assert made.records == small.documents.count + made.merged + 1
+    assert values(small, "import") == {"files": 5, "records": 6, "merged": 1}
+    assert small.counts("formats") == [("annotation-xml", 2), ("bibtex", 2)]
+    assert small.counts("set aside") == [("on the exclusion list", 1)]
+    assert small.counts("problems") == [("ignored", 1)]
+    assert small.count("documents", "count") == 6 - 1 - 1
 
 
 def test_given_queries_links_and_full_text(tmp_path: Path) -> None:
@@ -157,15 +164,21 @@ def test_given_queries_links_and_full_text(tmp_path: Path) -> None:
     ]
     text = "\n".join(map(json.dumps, records))
     made = collect_statistics(collect(tmp_path, topics_jsonl=text))
-    (given,) = made.query_sets
-    assert (given.name, given.queries, given.judged_queries) == ("topics", 3, 2)
-    assert (given.judged, given.relevant) == (3, 2)
-    assert given.per_query == Spread(1.0, 0, 2)
-    assert given.grades == ((0, 1), (1, 1), (2, 1))
-    assert made.links == (("cites", 1), ("coupled", 1))
-    assert dict(made.documents.having)["full text"] == 1
-    assert made.passages == ()
-    assert made.references is None
+    assert made.query_sets == ("topics",)
+    assert made.groups["query set topics"] == {
+        "queries": Number(3),
+        "judged queries": Number(2),
+        "judged pairs": Number(3),
+        "relevant pairs": Number(2, 2 / 3),
+        "relevant per query, mean": Number(1.0),
+        "relevant per query, least": Number(0),
+        "relevant per query, most": Number(2),
+    }
+    assert made.counts("grades topics") == [("0", 1), ("1", 1), ("2", 1)]
+    assert made.counts("links") == [("cites", 1), ("coupled", 1)]
+    assert made.count("documents", "with full text") == 1
+    assert made.lengths == {}
+    assert made.per_paper == ()
 
 
 def test_full_text_under_the_id_a_merge_gave_up(tmp_path: Path) -> None:
@@ -176,31 +189,27 @@ def test_full_text_under_the_id_a_merge_gave_up(tmp_path: Path) -> None:
         "sections": [{"text": "Text."}],
     }
     made = collect_statistics(collect(tmp_path, x_bib=BIB, y_jsonl=json.dumps(record)))
-    assert dict(made.documents.having)["full text"] == 1
+    assert made.count("documents", "with full text") == 1
 
 
 def test_an_empty_collection_has_nothing_of_anything(tmp_path: Path) -> None:
     made = collect_statistics(open_collection(write_collection(tmp_path, ())))
-    assert made.documents.count == 0
-    assert made.documents.words is None
-    assert made.documents.years == made.documents.venues == made.passages == made.query_sets == ()
-    assert made.references is None
-    assert {row["value"] for row in statistics_rows(made) if row["group"] == "documents"} == {
-        0,
-        None,
-    }
+    assert set(values(made, "documents").values()) == {0, None}
+    assert made.years == made.per_paper == made.query_sets == ()
+    assert made.counts("venues") == []
+    assert made.lengths == {}
+    assert "references" not in made.groups
 
 
 def test_papers_without_documents_have_no_usable_passage(tmp_path: Path) -> None:
     made = collect_statistics(collect(tmp_path, one_xml=PAPER))
-    assert made.passages[0].citing.count == 2
-    assert made.passages[0].usable == Means(0, None, None, None, None)
-    assert made.references is not None
-    assert made.references.coverage == 0.0
+    assert made.count("paragraphs", "citing") == 2
+    assert passages(made, "paragraphs", "usable") == [0, None, None, None, None]
+    assert made.groups["references"]["found"] == (0, 0.0)
 
 
 def test_rows_are_flat_and_named_once(small: CollectionStatistics) -> None:
-    made = statistics_rows(small)
+    made = small.rows()
     assert all(list(row) == ["group", "name", "value", "share"] for row in made)
     assert len({(row["group"], row["name"]) for row in made}) == len(made)
     values = {(row["group"], row["name"]): (row["value"], row["share"]) for row in made}
@@ -220,7 +229,7 @@ def test_rows_are_flat_and_named_once(small: CollectionStatistics) -> None:
 
 def test_rows_of_a_given_set(tmp_path: Path) -> None:
     qrels = "1 0 a 2\n1 0 b 0\n2 0 a 1\n"
-    made = statistics_rows(collect_statistics(collect(tmp_path, x_bib=BIB, graded_qrels=qrels)))
+    made = collect_statistics(collect(tmp_path, x_bib=BIB, graded_qrels=qrels)).rows()
     values = {(row["group"], row["name"]): (row["value"], row["share"]) for row in made}
     assert values["query set graded", "relevant pairs"] == (2, 2 / 3)
     assert values["grades graded", "2"] == (1, 1 / 3)
@@ -231,10 +240,8 @@ def test_languages_by_other_names_are_one(tmp_path: Path) -> None:
     bib = "".join(
         f"@misc{{k{n}, title = {{T {n}}}, language = {{{x}}}}}" for n, x in enumerate(stated)
     )
-    assert collect_statistics(collect(tmp_path, x_bib=bib)).documents.languages == (
-        ("en", 4),
-        ("de", 2),
-    )
+    made = collect_statistics(collect(tmp_path, x_bib=bib))
+    assert made.counts("languages") == [("en", 4), ("de", 2)]
 
 
 def test_what_a_token_is() -> None:
@@ -324,15 +331,15 @@ def test_the_published_figures_of_acm_cr(shared_data: Path, tmp_path: Path) -> N
             (tmp_path / "bib" / Path(member.name).name).write_bytes(content.read())
     import_sources(tmp_path / "c", [data / "papers", tmp_path / "bib"], ImportOptions(workers=1))
     made = collect_statistics(open_collection(tmp_path / "c"))
-    references = made.references
-    assert references is not None
-    assert references.papers == 50
-    assert references.references == Spread(31.82, 8, 71)
-    paragraphs, sentences = made.passages
-    assert (paragraphs.all.count, paragraphs.citing.count) == (341, 341)
-    assert (sentences.all.count, sentences.citing.count) == (1800, 837)
-    assert sentences.citing.citations == pytest.approx(2.07, abs=0.005)
+    references = values(made, "references")
+    assert references["papers"] == 50
+    spread = [references[f"per paper, {name}"] for name in ("mean", "least", "most")]
+    assert spread == [31.82, 8, 71]
+    paragraphs, sentences = values(made, "paragraphs"), values(made, "sentences")
+    assert (paragraphs["all"], paragraphs["citing"]) == (341, 341)
+    assert (sentences["all"], sentences["citing"]) == (1800, 837)
+    assert sentences["citations per passage, citing"] == pytest.approx(2.07, abs=0.005)
     # Table 1 of the paper.
-    assert paragraphs.all.characters == pytest.approx(809.1, abs=0.05)
-    assert paragraphs.all.mentions == pytest.approx(5.10, abs=0.005)
-    assert made.documents.count > 0
+    assert paragraphs["characters per passage, all"] == pytest.approx(809.1, abs=0.05)
+    assert paragraphs["mentions per passage, all"] == pytest.approx(5.10, abs=0.005)
+    assert made.count("documents", "count") > 0

@@ -6,73 +6,81 @@ import dataclasses
 
 import pytest
 
-from citebed.collection.statistics import (
-    CollectionStatistics,
-    Documents,
-    FileSet,
-    Imported,
-    Means,
-    Passages,
-    References,
-    Spread,
-)
+from citebed.collection.statistics import MEANS, CollectionStatistics, Number
 from citebed.report.collection import short_name, statistics_text
 
 LONG = "International Conference on the Theory of Everything and All the Rest of It in General"
-DOCUMENTS = Documents(
-    count=20000,
-    having=(("abstract", 18100), ("DOI", 20000), ("language", 1), ("year", 19999)),
-    words=149.93,
-    types=(("article", 20000),),
-    languages=(("de", 1),),
-    years=((1969, 1, 0), (2020, 19998, 18100)),
-    venues=((LONG, 12345), ("[bold]J. of Marks[/bold]", 7)),
-    all_venues=1250,
-)
+
+
+def numbers(**counts: float | None) -> dict[str, Number]:
+    return {name.replace("_", " "): Number(value) for name, value in counts.items()}
+
+
+def spread(what: str, mean: float, least: int, most: int) -> dict[str, Number]:
+    return {
+        f"{what}, {name}": Number(value)
+        for name, value in (("mean", mean), ("least", least), ("most", most))
+    }
+
+
+def means(part: str, count: int, *values: float | None) -> dict[str, Number]:
+    named = zip(MEANS, values, strict=True)
+    return {
+        part: Number(count),
+        **{f"{mean} per passage, {part}": Number(value) for mean, value in named},
+    }
+
+
 EMPTY = CollectionStatistics(
-    name="nothing",
-    documents=Documents(0, (("abstract", 0),), None, (), (), (), (), 0),
-    passages=(),
-    references=None,
-    query_sets=(),
-    links=(),
-    imported=Imported(1, 0, (), 0, 0, (), ()),
+    "nothing",
+    {
+        "documents": numbers(count=0, with_abstract=0, words_per_abstract=None, venues=0),
+        "import": numbers(files=1, records=0, merged=0),
+    },
 )
 FULL = CollectionStatistics(
-    name="full",
-    documents=DOCUMENTS,
-    passages=(
-        Passages(
-            "paragraphs",
-            Means(2, 145.63, 1813.3, 4.7, 5.07),
-            Means(2, 145.63, 1813.3, 4.7, 5.07),
-            Means(0, None, None, None, None),
-            0,
-            (100, 191),
+    "full",
+    {
+        "documents": numbers(
+            count=20000,
+            with_abstract=18100,
+            with_DOI=20000,
+            with_language=1,
+            with_year=19999,
+            words_per_abstract=149.93,
+            venues=1250,
         ),
-    ),
-    references=References(
-        papers=2,
-        references=Spread(31.82, 8, 71),
-        found=Spread(15.86, 1, 37),
-        coverage=0.5,
-        paper_coverage=0.507,
-        unfound=(("URL only", 39),),
-        per_paper=((71, 37), (8, 3)),
-    ),
-    query_sets=(
-        FileSet("topics", 225, 225, 1837, 1612, Spread(7.16, 1, 39), ((0, 225), (1, 1612))),
-    ),
-    links=(("cites", 4321),),
-    imported=Imported(
-        files=1005,
-        size=10**8,
-        formats=(("bibtex", 903),),
-        records=20300,
-        merged=289,
-        set_aside=(("front matter", 11),),
-        problems=(("mended", 4),),
-    ),
+        "types": numbers(article=20000),
+        "languages": numbers(de=1),
+        "venues": {LONG: Number(12345), "[bold]J. of Marks[/bold]": Number(7)},
+        "paragraphs": {
+            **means("all", 2, 145.63, 1813.3, 4.7, 5.07),
+            **means("citing", 2, 145.63, 1813.3, 4.7, 5.07),
+            **means("usable", 0, None, None, None, None),
+            "pairs": Number(0),
+        },
+        "references": {
+            **numbers(papers=2, count=79, found=40),
+            "coverage, mean of papers": Number(0.507),
+            **spread("per paper", 31.82, 8, 71),
+            **spread("found per paper", 15.86, 1, 37),
+        },
+        "unfound": {"URL only": Number(39)},
+        "query set topics": {
+            **numbers(queries=225, judged_queries=225, judged_pairs=1837, relevant_pairs=1612),
+            **spread("relevant per query", 7.16, 1, 39),
+        },
+        "grades topics": {"0": Number(225), "1": Number(1612)},
+        "links": numbers(cites=4321),
+        "import": numbers(files=1005, records=20300, merged=289),
+        "formats": numbers(bibtex=903),
+        "set aside": numbers(front_matter=11),
+        "problems": numbers(mended=4),
+    },
+    query_sets=("topics",),
+    years=((1969, 1, 0), (2020, 19998, 18100)),
+    lengths={"paragraphs": (100, 191)},
+    per_paper=((71, 37), (8, 3)),
 )
 
 
@@ -136,7 +144,8 @@ def test_an_empty_collection_says_so_without_empty_tables() -> None:
 
 
 def test_one_document_is_not_plural() -> None:
-    one = dataclasses.replace(EMPTY, documents=dataclasses.replace(EMPTY.documents, count=1))
+    documents = {**EMPTY.groups["documents"], "count": Number(1)}
+    one = dataclasses.replace(EMPTY, groups={**EMPTY.groups, "documents": documents})
     assert "1 document," in printed(one)
 
 
