@@ -158,7 +158,8 @@ def search(
             found = search_to_file(collection, asked, progress)
         else:
             with spark.engine() as there:
-                found = search_to_file(collection, asked, progress, there.shards_of(collection))
+                target = there.shards_of(collection).target()
+                found = search_to_file(collection, asked, progress, target)
     if not quiet:
         print_notes(found.notes)
         typer.echo(found.summary)

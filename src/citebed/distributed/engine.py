@@ -30,7 +30,6 @@ from citebed.retrieval.search.queries import read_queries
 from citebed.retrieval.sharded.search import ShardedSearch
 from citebed.retrieval.sharded.sharded_index import (
     BUILT,
-    IndexShard,
     ShardOptions,
     index_shards,
     read_indexed,
@@ -95,7 +94,9 @@ class Engine(sessions.Engine):
         """Index the shards of a collection, each on a worker."""
         opened = open_collection(collection)
 
-        def index_everywhere(work: IndexShard, folders: list[Path]) -> pl.DataFrame:
+        def index_everywhere(
+            work: Callable[[Path], pl.DataFrame], folders: list[Path]
+        ) -> pl.DataFrame:
             return sessions.collect_frame(each(self, folders, work, BUILT))
 
         report = index_shards(opened, options or ShardOptions(), index_everywhere)

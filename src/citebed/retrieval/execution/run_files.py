@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Collection as Sized
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from citebed._version import __version__
 from citebed.collection import Collection, open_collection
@@ -17,7 +17,7 @@ from citebed.errors import CitebedError
 from citebed.files.input_files import hash_file
 from citebed.files.output_files import check_not_link
 from citebed.retrieval.execution.runner import RunOptions, run_queries
-from citebed.retrieval.index.index import Index, open_index
+from citebed.retrieval.index.index import open_index
 from citebed.retrieval.index.layout import DESCRIPTION
 from citebed.retrieval.pipeline import Pipeline, parse_pipeline
 from citebed.retrieval.search.queries import read_queries
@@ -59,52 +59,34 @@ class SearchReport:
     notes: tuple[str, ...]
 
 
-class SearchTarget(Protocol):
-    """An index, or the indexes of many shards, to search."""
+@dataclass(frozen=True)
+class SearchTarget:
+    """An index, or the indexes of many shards, to search.
 
-    @property
-    def fields(self) -> Sized[str]:
-        """The indexed fields."""
+    ``facts`` identify the index in a run's record. ``run`` searches for every query of a table;
+    ``is_current`` returns True if the collection has not changed since it was indexed.
+    """
 
-    @property
-    def analyser(self) -> str:
-        """The analyser of the texts."""
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """Facts that identify the index in a run's record."""
-
-    def run(
-        self, table: pl.DataFrame, pipeline: Pipeline, options: RunOptions, progress: Progress
-    ) -> Run:
-        """Search for every query."""
-
-    def is_current(self) -> bool:
-        """Return True if the collection has not changed since it was indexed."""
+    fields: Sized[str]
+    analyser: str
+    facts: Mapping[str, Any]
+    run: Callable[[pl.DataFrame, Pipeline, RunOptions, Progress], Run]
+    is_current: Callable[[], bool]
 
 
-class SingleIndex:
-    """The one index of a collection."""
-
-    def __init__(self, collection: Collection, index: Index) -> None:
-        self._collection, self._index = collection, index
-        self.fields, self.analyser = index.fields, index.description.analyser
-        self.is_current = index.is_current
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """The number of documents, and hashes of the index and of the collection's tables."""
-        return {
-            "documents": self._index.description.documents,
-            "sha256": hash_file(self._index.folder / DESCRIPTION),
-            "sources": {k: v["sha256"] for k, v in self._index.description.sources.items()},
-        }
-
-    def run(
-        self, table: pl.DataFrame, pipeline: Pipeline, options: RunOptions, progress: Progress
-    ) -> Run:
-        """Search for every query."""
-        return run_queries(self._collection, self._index, table, pipeline, options, progress)
+def _single_index(collection: Collection) -> SearchTarget:
+    """Return the one index of a collection."""
+    index = open_index(collection, verified=True)
+    description = index.description
+    facts = {
+        "documents": description.documents,
+        "sha256": hash_file(index.folder / DESCRIPTION),
+        "sources": {name: state["sha256"] for name, state in description.sources.items()},
+    }
+    return SearchTarget(
+        index.fields, description.analyser, facts,
+        lambda *given: run_queries(collection, index, *given), index.is_current,
+    )  # fmt: skip
 
 
 def search_to_file(
@@ -123,7 +105,7 @@ def search_to_file(
 
     pipeline = parse_pipeline(request.model)
     collection = open_collection(folder)
-    searched = target or SingleIndex(collection, open_index(folder, verified=True))
+    searched = target or _single_index(collection)
     table = read_queries(collection, request.queries)
     if table.is_empty():
         raise CitebedError(f"the query set '{request.queries}' has judgements but no queries.")

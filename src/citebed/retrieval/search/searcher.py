@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,15 +98,9 @@ _POSTINGS_FOR_THREAD, _BYTES_PER_POSTING = 5_000_000, 32
 """Number of postings from which a query gets its own thread, and the bytes of each posting."""
 
 
-class StatisticsSource(Protocol):
-    """Gives the index of a shard the statistics of the whole collection."""
-
-    @property
-    def whole(self) -> Whole:
-        """The statistics with all citing text."""
-
-    def without(self, paper: str | None) -> Whole | None:
-        """Return the statistics without the citing text of a paper; ``None`` if it has none."""
+StatisticsSource = Callable[[str | None], Whole | None]
+"""Gives the index of a shard the statistics of the whole collection, without the citing text of a
+paper if one is given; ``None`` if the paper has none."""
 
 
 class Searcher:
@@ -125,7 +119,7 @@ class Searcher:
     ) -> None:
         self.index = index
         self.model = model
-        self._wholes, whole = wholes, None if wholes is None else wholes.whole
+        self._wholes, whole = wholes, None if wholes is None else wholes(None)
         self.fields = fields.of(index.fields if whole is None else whole.tokens)
         self.view = View(index, model, self.fields, whole=whole)
         self._prepared: Any = None
@@ -169,7 +163,7 @@ class Searcher:
             return self.view
 
         def make() -> View:
-            whole = None if self._wholes is None else self._wholes.without(paper)
+            whole = None if self._wholes is None else self._wholes(paper)
             if self._wholes is not None and whole is None:
                 return self.view
             view = View(self.index, self.model, self.fields, paper, whole)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from citebed.collection import Collection
 from citebed.retrieval.index import layout, records
 from citebed.retrieval.index.arrays import Strings, term_ranges
 from citebed.retrieval.index.citation_contexts import CITING_ARRAYS
 from citebed.retrieval.index.index import Index, Totals
 from citebed.retrieval.index.layout import FIELDS, Description
+from citebed.retrieval.sharded.sharded_index import Shard
 from citebed.retrieval.vectors.vectors import Docs
 
 Arrays = dict[str, NDArray[Any]]
@@ -32,6 +32,8 @@ Extract = dict[str, NDArray[Any]]
 _YEARS, _PAGES, _AUTHORS, _STARTS = records.RECORD_ARRAYS
 _POSTINGS = 1 << 22
 """Number of postings to read together."""
+_TEXTS = 8
+"""The number of shards whose authors and dates a process caches."""
 
 
 def packed(arrays: Mapping[str, NDArray[Any]]) -> bytes:
@@ -47,34 +49,23 @@ def unpacked(data: bytes) -> dict[str, NDArray[Any]]:
         return {name: arrays[name] for name in arrays.files}
 
 
-class ShardTexts:
-    """Authors' names and dates of a shard's documents, which its index does not store."""
-
-    def __init__(self, collection: Collection, index: Index) -> None:
-        self._collection, self._index = collection, index
-
-    @cached_property
-    def _table(self) -> pl.DataFrame:
-        date = pl.coalesce(pl.col("date"), pl.col("year").cast(pl.String))
-        wanted = self._collection.scan_documents().select("doc_id", "authors", date=date)
-        return wanted.collect().sort("doc_id")
-
-    @cached_property
-    def authors(self) -> list[str]:
-        """The names of authors in ascending order, as the index numbers them."""
-        names = self._table["authors"].explode().drop_nulls().str.to_lowercase()
-        return names.unique().sort().to_list()
-
-    def dates(self, docs: Docs) -> list[str]:
-        """Return the dates of documents; "" if unknown."""
-        return self._table["date"].gather(docs).fill_null("").to_list()
+@lru_cache(_TEXTS)
+def shard_texts(shard: Shard) -> tuple[list[str], pl.Series]:
+    """Return the names of a shard's authors in ascending order, as its index numbers them, and the
+    dates of its documents ("" if unknown). The index does not store these texts."""
+    date = pl.coalesce(pl.col("date"), pl.col("year").cast(pl.String)).fill_null("")
+    wanted = shard.collection.scan_documents().select("doc_id", "authors", date=date)
+    table = wanted.collect().sort("doc_id")
+    names = table["authors"].explode().drop_nulls().str.to_lowercase()
+    return names.unique().sort().to_list(), table["date"]
 
 
-def extract(index: Index, texts: ShardTexts, docs: Docs, terms: Sequence[str]) -> Extract:
+def extract(shard: Shard, docs: Docs, terms: Sequence[str]) -> Extract:
     """Return everything in a shard's index about documents (rising numbers) and terms."""
+    index, (names, dates) = shard.index, shard_texts(shard)
     place = np.full(len(index.ids), -1, np.int64)
     place[docs] = np.arange(len(docs))
-    names, starts = texts.authors, index.records.starts
+    starts = index.records.starts
     spans = [range(int(starts[doc]), int(starts[doc + 1])) for doc in docs.tolist()]
     written = [names[int(index.records.authors[row])] for span in spans for row in span]
     vectors: Extract = {}
@@ -85,7 +76,7 @@ def extract(index: Index, texts: ShardTexts, docs: Docs, terms: Sequence[str]) -
             vectors |= {rows: of_kind.rows[docs], scales: of_kind.scales[docs]}
     return {
         **_strings("ids", [index.ids[number] for number in docs.tolist()]),
-        **_strings("dates", texts.dates(docs)),
+        **_strings("dates", dates.gather(docs).to_list()),
         **_postings(index, place, terms),
         **{f"length.{name}": index.lengths[name][docs] for name in index.fields},
         _YEARS: index.records.years[docs],

@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -92,12 +92,8 @@ def fingerprint_of(description: Description) -> str:
 def read_indexed(collection: str | Path | Collection) -> IndexedShards:
     """Read the description of the shards' indexes. Raise if the shards have changed."""
     opened = open_collection(collection)
+    _check_sharded(opened)
     path, name = opened.folder / FOLDER / layout.SHARDS_DESCRIPTION, printable(opened.folder)
-    if not opened.shards:
-        raise CollectionError(
-            f"{name} is in one piece, but --on needs shards. Create them with: "
-            f"citebed import {name} --shard-size 1000000"
-        )
     if not path.is_file() or path.is_symlink():
         raise CollectionError(f"the shards of {name} have no index yet. {mending(opened.folder)}")
     about = f"the index in shards of {name}"
@@ -120,6 +116,15 @@ def read_indexed(collection: str | Path | Collection) -> IndexedShards:
             f"indexed. {mending(opened.folder)}"
         )
     return indexed
+
+
+def _check_sharded(collection: Collection) -> None:
+    if not collection.shards:
+        name = printable(collection.folder)
+        raise CollectionError(
+            f"{name} is in one piece, but --on needs shards. Create them with: "
+            f"citebed import {name} --shard-size 1000000"
+        )
 
 
 def _check(indexed: IndexedShards) -> None:
@@ -218,55 +223,46 @@ class ShardOptions:
     static: str | None = None
 
 
-@dataclass(frozen=True)
-class IndexShard:
-    """Indexes a shard, given its folder."""
-
-    options: ShardOptions
-
-    def __call__(self, folder: Path) -> pl.DataFrame:
-        """Index the shard, or update its index."""
-        if not folder.is_dir():
-            raise CollectionError(
-                f"the shard {folder.name} is not where workers look for it ({printable(folder)}): "
-                "they must see the collection's folder under the same path"
-            )
-        how = self.options
-        options = IndexOptions(
-            how.analyser, how.citing, how.workers or 1, how.rebuild, None, choose_model(how.static)
+def index_shard(options: ShardOptions, folder: Path) -> pl.DataFrame:
+    """Index a shard, given its folder, or update its index."""
+    if not folder.is_dir():
+        raise CollectionError(
+            f"the shard {folder.name} is not where workers look for it ({printable(folder)}): "
+            "they must see the collection's folder under the same path"
         )
-        report = write_index(folder, options)
-        index = open_index(folder)
-        row: dict[str, Any] = {
-            "shard": folder.name,
-            **{name: int(getattr(report, name)) for name in (*_ADDED, "unchanged")},
-            "fingerprint": fingerprint_of(index.description),
-            "vectors": json.dumps({"static": index.description.vectors["static"]}, sort_keys=True),
-            "latest": index.totals.latest,
-            "latest_citing": index.totals.latest_citing,
-            "citing_papers": index.description.citing_papers,
-            **{name: int(index.lengths[name].sum()) for name in index.fields},
-        }
-        return pl.DataFrame([row], schema=BUILT)
+    report = write_index(
+        folder,
+        IndexOptions(
+            options.analyser, options.citing, options.workers or 1, options.rebuild,
+            static=choose_model(options.static),
+        ),
+    )  # fmt: skip
+    index = open_index(folder)
+    row: dict[str, Any] = {
+        "shard": folder.name,
+        **{name: int(getattr(report, name)) for name in (*_ADDED, "unchanged")},
+        "fingerprint": fingerprint_of(index.description),
+        "vectors": json.dumps({"static": index.description.vectors["static"]}, sort_keys=True),
+        "latest": index.totals.latest,
+        "latest_citing": index.totals.latest_citing,
+        "citing_papers": index.description.citing_papers,
+        **{name: int(index.lengths[name].sum()) for name in index.fields},
+    }
+    return pl.DataFrame([row], schema=BUILT)
 
 
-Everywhere = Callable[[IndexShard, list[Path]], pl.DataFrame]
-"""Indexes folders, on any machine, and returns a row for each."""
+Everywhere = Callable[[Callable[[Path], pl.DataFrame], list[Path]], pl.DataFrame]
+"""Calls a function with each folder, on any machine, and returns the rows."""
 
 
 def index_shards(
     collection: Collection, options: ShardOptions, everywhere: Everywhere
 ) -> IndexReport:
     """Index every shard of a collection, then describe all of them in one file."""
-    name = printable(collection.folder)
-    if not collection.shards:
-        raise CollectionError(
-            f"{name} is in one piece, but --on needs shards. Create them with: "
-            f"citebed import {name} --shard-size 1000000"
-        )
+    _check_sharded(collection)
     analyser = choose_analyser(collection, options.analyser)
     citing = tuple(path.resolve() for path in options.citing)
-    work = IndexShard(replace(options, analyser=analyser, citing=citing))
+    work = partial(index_shard, replace(options, analyser=analyser, citing=citing))
     folder = collection.folder.resolve() / SHARDS
     rows = everywhere(work, [folder / shard.name for shard in collection.shards]).sort("shard")
     indexed = _combine(collection, analyser, rows)

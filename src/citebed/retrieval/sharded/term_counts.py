@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -42,42 +42,41 @@ frequencies of the whole collection; then all shards with the term do."""
 _NO_DOCUMENTS: Any = np.zeros(0)
 
 
-@dataclass(frozen=True)
-class CountTerms:
-    """Counts terms of fields in a shard, and what the citing text of papers adds."""
+def count_in_shard(
+    terms: Sequence[str],
+    papers: Sequence[str],
+    fields: Fields,
+    stored: Callable[[Shard], NDArray[np.int64]] | None,
+    shard: Shard,
+) -> pl.DataFrame:
+    """Count terms of fields in a shard, and what the citing text of papers adds.
 
-    terms: tuple[str, ...]
-    papers: tuple[str, ...]
-    fields: Fields
-    kept: Callable[[Shard], NDArray[np.int64]] | None = None
-    """Reads the stored frequencies of all terms in the whole collection, if there are any."""
-
-    def __call__(self, shard: Shard) -> pl.DataFrame:
-        """Count the terms in a shard."""
-        index, view = shard.index, view_of(shard.index, self.fields)
-        rows = [_row("", "", view.tokens, filled=view.stats.filled)]
-        kept = None if self.kept is None else self.kept(shard)
-        numbers = ((term, index.term_number(term)) for term in self.terms)
-        for term, number in ((term, number) for term, number in numbers if number >= 0):
-            if kept is None:
-                df, times = view.counts_of(number)
-            else:
-                df, *by_field = kept[:, number].tolist()
-                times = dict(zip(self.fields.weights, by_field, strict=True))
-            if df:
-                rows.append(_row("", term, times, df=df, told=int(kept is not None)))
-        for paper in self.papers:  # the changes without its citing text
-            rest = view_of(index, self.fields, paper)
-            share = None if rest.is_whole else index.share(paper)
-            if share is None:
-                continue
-            tokens = {"citing": rest.tokens["citing"] - view.tokens["citing"]}
-            rows.append(_row(paper, "", tokens, filled=rest.stats.filled - view.stats.filled))
-            for number in np.unique(index.terms_at(share.postings.astype(np.int64))).tolist():
-                (df, times), (less, fewer) = view.counts_of(number), rest.counts_of(number)
-                changed = {"citing": fewer["citing"] - times["citing"]}
-                rows.append(_row(paper, index.terms[number], changed, df=less - df))
-        return pl.DataFrame(rows, schema=COUNTS, orient="row")
+    ``stored`` reads the stored frequencies of all terms in the whole collection, if there are any.
+    """
+    index, view = shard.index, view_of(shard.index, fields)
+    rows = [_row("", "", view.tokens, filled=view.stats.filled)]
+    kept = None if stored is None else stored(shard)
+    numbers = ((term, index.term_number(term)) for term in terms)
+    for term, number in ((term, number) for term, number in numbers if number >= 0):
+        if kept is None:
+            df, times = view.counts_of(number)
+        else:
+            df, *by_field = kept[:, number].tolist()
+            times = dict(zip(fields.weights, by_field, strict=True))
+        if df:
+            rows.append(_row("", term, times, df=df, told=int(kept is not None)))
+    for paper in papers:  # the changes without its citing text
+        rest = view_of(index, fields, paper)
+        share = None if rest.is_whole else index.share(paper)
+        if share is None:
+            continue
+        tokens = {"citing": rest.tokens["citing"] - view.tokens["citing"]}
+        rows.append(_row(paper, "", tokens, filled=rest.stats.filled - view.stats.filled))
+        for number in np.unique(index.terms_at(share.postings.astype(np.int64))).tolist():
+            (df, times), (less, fewer) = view.counts_of(number), rest.counts_of(number)
+            changed = {"citing": fewer["citing"] - times["citing"]}
+            rows.append(_row(paper, index.terms[number], changed, df=less - df))
+    return pl.DataFrame(rows, schema=COUNTS, orient="row")
 
 
 def view_of(index: Index, fields: Fields, paper: str | None = None) -> View:
@@ -172,16 +171,14 @@ class Wholes:
         self, counts: WholeCounts, index: Index, everything: NDArray[np.int64] | None = None
     ) -> None:
         self.counts, self._index, self._everything = counts, index, everything
-        self.number_of_term = self.numbers_of(counts.table["term"])
+        self.number_of_term = self._numbers_of(counts.table["term"])
         """The number of each counted term in the index, or -1."""
 
-    def numbers_of(self, terms: Iterable[str]) -> NDArray[np.int64]:
-        """The numbers of terms in the index."""
+    def _numbers_of(self, terms: Iterable[str]) -> NDArray[np.int64]:
         return np.array([self._index.term_number(term) for term in terms], np.int64)
 
     @cached_property
-    def whole(self) -> Whole:
-        """The statistics with all citing text."""
+    def _whole(self) -> Whole:
         counts, there = self.counts, self.number_of_term >= 0
         if self._everything is not None:
             df, *by_field = self._everything
@@ -195,13 +192,16 @@ class Wholes:
             cf[name][at] = counts.table[name].to_numpy()[there]
         return Whole(counts.documents, counts.filled, counts.tokens, df, cf)
 
-    def without(self, paper: str | None) -> Whole | None:
-        """Return the statistics without the citing text of a paper; ``None`` if there is none."""
-        less = self.counts.papers.get(paper or "")
+    def __call__(self, paper: str | None) -> Whole | None:
+        """Return the statistics without the citing text of a paper; ``None`` if it has none."""
+        whole = self._whole
+        if paper is None:
+            return whole
+        less = self.counts.papers.get(paper)
         if less is None:
             return None
-        numbers = self.numbers_of(less.terms["term"])
-        there, whole = numbers >= 0, self.whole
+        numbers = self._numbers_of(less.terms["term"])
+        there = numbers >= 0
         at = numbers[there]
         known = whole.df[at] >= 0
         there[there], at = known, at[known]
@@ -212,87 +212,62 @@ class Wholes:
         return Whole(whole.documents, filled, tokens, df, {**whole.cf, "citing": citing})
 
 
-_FEW = "whole-*.npy"
+def all_terms_schema(fields: Fields) -> dict[str, Any]:
+    """Return the columns of `count_all_terms`: df, and the occurrences by field."""
+    numbers = dict.fromkeys(("df", *fields.weights), pl.Int64)
+    return {"shard": pl.String, "term": pl.String, **numbers}
 
 
-@dataclass(frozen=True)
-class CountAll:
-    """Counts all terms of a shard in some fields, one row per term."""
-
-    fields: Fields
-
-    @property
-    def schema(self) -> Mapping[str, Any]:
-        """The columns of a row."""
-        return {"shard": pl.String, "term": pl.String, **dict.fromkeys(self.numbers, pl.Int64)}
-
-    @property
-    def numbers(self) -> tuple[str, ...]:
-        """The columns to add up: df, and the occurrences by field."""
-        return ("df", *self.fields.weights)
-
-    def __call__(self, shard: Shard) -> pl.DataFrame:
-        """Count the terms of a shard."""
-        index, size = shard.index, len(shard.index.terms)
-        counts = {name: np.zeros(size, np.int64) for name in self.numbers}
-        for part in view_of(index, self.fields).counted():
-            counts["df"][part.terms] = part.df
-            for name, times in part.cf.items():
-                counts[name][part.terms] = times
-        own = {"shard": [index.folder.parent.name] * size, "term": index.terms.series(), **counts}
-        return pl.DataFrame(own, schema=self.schema)
-
-
-@dataclass(frozen=True)
-class KeepAll:
-    """Stores the frequencies of a shard's terms in the whole collection, beside its index."""
-
-    folder: Path
-    indexed: IndexedShards
-    fields: Fields
-
-    def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
-        """Store the sums of a shard's terms, and return their number."""
-        name = str(table["shard"][0])
-        sums = table.sort("term").select("df", *self.fields.weights)
-        path = path_of(self.folder, name, self.indexed, self.fields)
-        with output_files.add_files(path.parent, path) as draft:
-            np.save(draft / path.name, np.ascontiguousarray(sums.to_numpy().T))
-        kept = f"whole-{_key(self.indexed)}-"
-        for other in path.parent.glob(_FEW):
-            if not other.name.startswith(kept):
-                other.unlink(missing_ok=True)
-        return pl.DataFrame({"shard": [name], "terms": [table.height]}, schema=KEPT)
+def count_all_terms(fields: Fields, shard: Shard) -> pl.DataFrame:
+    """Count all terms of a shard in some fields, one row per term."""
+    index, size = shard.index, len(shard.index.terms)
+    counts = {name: np.zeros(size, np.int64) for name in ("df", *fields.weights)}
+    for part in view_of(index, fields).counted():
+        counts["df"][part.terms] = part.df
+        for name, times in part.cf.items():
+            counts[name][part.terms] = times
+    own = {"shard": [index.folder.parent.name] * size, "term": index.terms.series(), **counts}
+    return pl.DataFrame(own, schema=all_terms_schema(fields))
 
 
 KEPT: Mapping[str, Any] = {"shard": pl.String, "terms": pl.Int64}
 
 
-@dataclass(frozen=True)
-class KeptTerms:
-    """Reads the stored frequencies of a shard's terms."""
+def keep_sums(
+    folder: Path, indexed: IndexedShards, fields: Fields, table: pl.DataFrame
+) -> pl.DataFrame:
+    """Store the sums of a shard's terms beside its index, and return their number."""
+    name = str(table["shard"][0])
+    sums = table.sort("term").select("df", *fields.weights)
+    path = path_of(folder, name, indexed, fields)
+    with output_files.add_files(path.parent, path) as draft:
+        np.save(draft / path.name, np.ascontiguousarray(sums.to_numpy().T))
+    kept = f"whole-{_key(indexed)}-"
+    for other in path.parent.glob("whole-*.npy"):
+        if not other.name.startswith(kept):
+            other.unlink(missing_ok=True)
+    return pl.DataFrame({"shard": [name], "terms": [table.height]}, schema=KEPT)
 
-    folder: Path
-    indexed: IndexedShards
-    fields: Fields
 
-    def __call__(self, shard: Shard) -> NDArray[np.int64]:
-        """Return df of the shard's terms in the whole collection, then the occurrences by field:
-        one row each."""
-        name = shard.index.folder.parent.name
-        path = path_of(self.folder, name, self.indexed, self.fields)
-        shape = (1 + len(self.fields.weights), len(shard.index.terms))
-        try:
-            found: NDArray[np.int64] = np.load(path, mmap_mode="r", allow_pickle=False)
-            good = found.shape == shape and found.dtype == np.int64 and found.min(initial=0) >= 0
-        except (OSError, ValueError, EOFError):
-            good = False
-        if not good or path.is_symlink():
-            raise CollectionError(
-                f"'{printable(path)}', the frequencies of all terms for the shard {name}, is "
-                "damaged. Remove it; citebed writes it again when needed."
-            )
-        return found
+def read_sums(
+    folder: Path, indexed: IndexedShards, fields: Fields, shard: Shard
+) -> NDArray[np.int64]:
+    """Return df of the shard's terms in the whole collection, then the occurrences by field: one
+    row each."""
+    name = shard.index.folder.parent.name
+    path = path_of(folder, name, indexed, fields)
+    shape = (1 + len(fields.weights), len(shard.index.terms))
+    try:
+        found: NDArray[np.int64] = np.load(path, mmap_mode="r", allow_pickle=False)
+        good = found.shape == shape and found.dtype == np.int64 and found.min(initial=0) >= 0
+    except (OSError, ValueError, EOFError):
+        good = False
+    if not good or path.is_symlink():
+        raise CollectionError(
+            f"'{printable(path)}', the frequencies of all terms for the shard {name}, is "
+            "damaged. Remove it; citebed writes it again when needed."
+        )
+    return found
 
 
 def path_of(folder: Path, shard: str, indexed: IndexedShards, fields: Fields) -> Path:

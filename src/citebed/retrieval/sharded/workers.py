@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -12,18 +12,11 @@ import polars as pl
 
 from citebed.retrieval.execution.runner import Runner, RunOptions, is_worth_preparing
 from citebed.retrieval.feedback.base import TermWeights
-from citebed.retrieval.models.base import Floats
 from citebed.retrieval.pipeline import Pipeline
-from citebed.retrieval.query import Docs, Query
-from citebed.retrieval.search.searcher import Searcher
-from citebed.retrieval.sharded.sharded_index import IndexedShards, Shard, opened_shard
-from citebed.retrieval.sharded.term_counts import (
-    CountAll,
-    KeepAll,
-    KeptTerms,
-    WholeCounts,
-    Wholes,
-)
+from citebed.retrieval.query import Query
+from citebed.retrieval.search.searcher import Searcher, finish_query_with
+from citebed.retrieval.sharded.sharded_index import IndexedShards, Shard
+from citebed.retrieval.sharded.term_counts import WholeCounts, Wholes, read_sums
 
 HITS: Mapping[str, Any] = {"query": pl.Int64, "doc_id": pl.String, "score": pl.Float64}
 """The best documents of a shard for queries, given by number."""
@@ -31,9 +24,27 @@ DOCUMENT_TERMS: Mapping[str, Any] = {
     "of": pl.Int64, "place": pl.Int64, "term": pl.String, "tf": pl.Float64, "df": pl.Int64,
     "cf": pl.Float64, "length": pl.Float64, "x": pl.Float64,
 }  # fmt: skip
-"""The terms of documents that are requested together (``of``), by the document's ``place``; the row
-without a term has a document's length and its number x_d."""
+"""The terms of documents that are requested together (``of``), by the document's ``place``, with
+its length and its number x_d. A row without a term shows that the document exists."""
 FOUND: Mapping[str, Any] = {"doc_id": pl.String}
+
+
+class ShardQuery(NamedTuple):
+    """A query for shards: the ids of its terms are their numbers in the counts.
+
+    The citing text of ``hidden`` does not count. Only rankings by several signals need the
+    ``text``, its ``paper`` and the ``year`` of the paper.
+    """
+
+    number: int
+    query_id: str
+    terms: TermWeights
+    exclude: tuple[str, ...]
+    before: str | None
+    hidden: str | None
+    text: str
+    paper: str | None
+    year: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +58,22 @@ class SeenWhole:
     everything: Path | None = None
     """The collection's folder if the frequencies of all terms are stored beside the indexes."""
 
+    def finish(self, queries: Sequence[ShardQuery]) -> list[ShardQuery]:
+        """Return the queries with their final weights, computed once for all shards."""
+        model, finished = self.pipeline.model, []
+        for query in queries:
+            corpus = self.counts.corpus(query.hidden)
+            final = finish_query_with(query.terms, model, corpus)
+            constant = model.constant(final.weights, final.df, final.cf, corpus)
+            extra = model.document_weight(final.weights), constant
+            finished.append(query._replace(terms=replace(final, extra=extra)))
+        return finished
+
     def runner(self, shard: Shard, queries: int) -> tuple[Runner, Wholes]:
         """Return a runner of the shard, prepared if that pays for this many queries."""
         everything = None
         if self.everything is not None:
-            kept = KeptTerms(self.everything, self.indexed, self.counts.fields)
-            everything = kept(shard)
+            everything = read_sums(self.everything, self.indexed, self.counts.fields, shard)
         wholes = Wholes(self.counts, shard.index, everything)
         searcher = Searcher(shard.index, self.pipeline.model, self.counts.fields, wholes)
         runner = Runner(
@@ -64,56 +85,39 @@ class SeenWhole:
             runner.searcher.prepare()
         return runner, wholes
 
-
-class ShardQuery(NamedTuple):
-    """A query for shards: terms by their numbers in the counts, with final weights; ``extra`` is
-    its document weight and constant. The citing text of ``hidden`` does not count."""
-
-    number: int
-    terms: Docs
-    weights: Floats
-    extra: tuple[float, float]
-    exclude: tuple[str, ...] = ()
-    before: str | None = None
-    hidden: str | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class SearchShard:
-    """Finds the best documents of a shard for queries."""
-
-    seen: SeenWhole
-    queries: tuple[ShardQuery, ...] = field(repr=False)
-    depth: int
-
-    def __call__(self, shard: Shard) -> pl.DataFrame:
-        """Return the best documents of each query."""
-        runner, queries = self.asked_of(shard)
-        found = runner.search(queries, self.depth)
-        sizes = [len(hits.docs) for hits in found]
-        docs = np.concatenate([np.zeros(0, np.int64), *(hits.docs for hits in found)])
-        columns = {
-            "query": np.repeat([each.number for each in self.queries], sizes),
-            "doc_id": runner.names(docs),
-            "score": np.concatenate([np.zeros(0), *(hits.scores for hits in found)]),
-        }
-        return pl.DataFrame(columns, schema=HITS)
-
-    def asked_of(self, shard: Shard) -> tuple[Runner, list[Query]]:
-        """Return a runner of the shard, and the queries with the term numbers of the shard."""
-        runner, wholes = self.seen.runner(shard, len(self.queries))
+    def queries_in(self, shard: Shard, queries: Sequence[ShardQuery]) -> tuple[Runner, list[Query]]:
+        """Return a runner of the shard, and finished queries with the shard's term numbers."""
+        runner, wholes = self.runner(shard, len(queries))
         found = []
-        for asked in self.queries:
-            numbers = wholes.number_of_term[asked.terms]
+        for query in queries:
+            numbers = wholes.number_of_term[query.terms.ids]
             here = numbers >= 0
-            ids = numbers[here]
-            df, cf = runner.searcher.without(asked.hidden).frequencies(ids)
-            terms = TermWeights(ids, asked.weights[here], df, cf, final=True, extra=asked.extra)
-            excluded = runner.index.ids.find_all(asked.exclude)
+            df, cf = runner.searcher.without(query.hidden).frequencies(numbers[here])
+            weights = query.terms.weights[here]
+            terms = replace(query.terms, ids=numbers[here], weights=weights, df=df, cf=cf)
             found.append(
-                Query("", terms, excluded=excluded, before=asked.before, hidden_paper=asked.hidden)
-            )
+                Query(
+                    query.text, terms, excluded=runner.index.ids.find_all(query.exclude),
+                    before=query.before, paper=query.paper, year=query.year,
+                    hidden_paper=query.hidden,
+                )
+            )  # fmt: skip
         return runner, found
+
+
+def search_shard(
+    seen: SeenWhole, queries: Sequence[ShardQuery], depth: int, shard: Shard
+) -> pl.DataFrame:
+    """Return the best documents of a shard for each query."""
+    runner, own = seen.queries_in(shard, queries)
+    found = runner.search(own, depth)
+    docs = np.concatenate([np.zeros(0, np.int64), *(hits.docs for hits in found)])
+    columns = {
+        "query": np.repeat([each.number for each in queries], [len(hits.docs) for hits in found]),
+        "doc_id": runner.names(docs),
+        "score": np.concatenate([np.zeros(0), *(hits.scores for hits in found)]),
+    }
+    return pl.DataFrame(columns, schema=HITS)
 
 
 class WantedDocuments(NamedTuple):
@@ -124,53 +128,37 @@ class WantedDocuments(NamedTuple):
     hidden: str | None
 
 
-@dataclass(frozen=True, eq=False)
-class DocumentTerms:
-    """Reads the terms of the documents that a shard contains."""
-
-    seen: SeenWhole
-    wanted: tuple[WantedDocuments, ...] = field(repr=False)
-
-    def __call__(self, shard: Shard) -> pl.DataFrame:
-        """Return the terms of the documents."""
-        runner, _ = self.seen.runner(shard, len(self.wanted))
-        index, parts = runner.index, [pl.DataFrame(schema=DOCUMENT_TERMS)]
-        for wanted in self.wanted:
-            view = runner.searcher.without(wanted.hidden)
-            for place, name in enumerate(wanted.names):
-                number = index.ids.find(name)
-                if number < 0:
-                    continue
-                ((ids, tf),) = view.documents(np.array([number]))
-                df, cf = view.frequencies(ids)
-                length, x = float(view.stats.lengths[number]), float(view.per_document[number])
-                names = [index.terms[each] for each in ids.tolist()]
-                for columns in (
-                    {"term": [""], "length": [length], "x": [x]},
-                    {"term": names, "tf": tf, "df": df, "cf": cf},
-                ):
-                    table = pl.DataFrame(columns).with_columns(of=wanted.of, place=place)
-                    parts.append(
-                        table.select(
-                            (pl.col(each) if each in table.columns else pl.lit(None))
-                            .cast(kind)
-                            .alias(each)
-                            for each, kind in DOCUMENT_TERMS.items()
-                        )
-                    )
-        return pl.concat(parts)
+def document_terms(
+    seen: SeenWhole, requests: Sequence[WantedDocuments], shard: Shard
+) -> pl.DataFrame:
+    """Return the terms of the documents that a shard contains."""
+    runner, _ = seen.runner(shard, len(requests))
+    index, parts = runner.index, [pl.DataFrame(schema=DOCUMENT_TERMS)]
+    for wanted in requests:
+        view = runner.searcher.without(wanted.hidden)
+        for place, name in enumerate(wanted.names):
+            number = index.ids.find(name)
+            if number < 0:
+                continue
+            ((ids, tf),) = view.documents(np.array([number]))
+            df, cf = view.frequencies(ids)
+            columns = {
+                "term": ["", *(index.terms[each] for each in ids.tolist())],
+                "tf": np.r_[0, tf], "df": np.r_[0, df], "cf": np.r_[0, cf],
+            }  # fmt: skip
+            table = pl.DataFrame(columns).with_columns(
+                of=wanted.of, place=place, length=float(view.stats.lengths[number]),
+                x=float(view.per_document[number]),
+            )  # fmt: skip
+            kinds = DOCUMENT_TERMS.items()
+            parts.append(table.select(pl.col(each).cast(kind) for each, kind in kinds))
+    return pl.concat(parts)
 
 
-@dataclass(frozen=True)
-class FindDocuments:
-    """Finds which documents, given by id, a shard has."""
-
-    names: tuple[str, ...]
-
-    def __call__(self, shard: Shard) -> pl.DataFrame:
-        """Return their ids."""
-        found = [name for name in self.names if shard.index.ids.find(name) >= 0]
-        return pl.DataFrame({"doc_id": found}, schema=FOUND)
+def find_documents(names: Sequence[str], shard: Shard) -> pl.DataFrame:
+    """Return the ids of the documents that a shard has."""
+    found = [name for name in names if shard.index.ids.find(name) >= 0]
+    return pl.DataFrame({"doc_id": found}, schema=FOUND)
 
 
 def best(found: pl.DataFrame, depth: int) -> pl.DataFrame:
@@ -179,13 +167,18 @@ def best(found: pl.DataFrame, depth: int) -> pl.DataFrame:
     return order.group_by("query", maintain_order=True).head(depth)
 
 
+def sum_terms(table: pl.DataFrame) -> pl.DataFrame:
+    """Replace the numbers of each term by their sums over all shards."""
+    return table.with_columns(pl.col(pl.Int64).sum().over("term"))
+
+
 Schema = Mapping[str, Any]
 Work = Callable[[Shard], pl.DataFrame]
 """Work on a shard that returns rows. It is pickled and sent to workers."""
 
 
 class Spread(Protocol):
-    """The shards of a collection, here or on an engine."""
+    """The shards of a collection on an engine."""
 
     def rows(self, work: Work, schema: Schema) -> pl.DataFrame:
         """Return the rows of all shards."""
@@ -196,37 +189,7 @@ class Spread(Protocol):
     def best(self, work: Work, schema: Schema, depth: int) -> pl.DataFrame:
         """Return the best documents of each query from all shards."""
 
-    def handed_back(self, count: CountAll, keep: KeepAll) -> None:
+    def handed_back(
+        self, count: Work, schema: Schema, keep: Callable[[pl.DataFrame], pl.DataFrame]
+    ) -> None:
         """Count the terms of all shards, and give each shard the sums of its own terms."""
-
-
-@dataclass(frozen=True)
-class Here:
-    """Work on the shards one after another in this process."""
-
-    folder: Path
-    indexed: IndexedShards
-
-    def rows(self, work: Work, schema: Schema) -> pl.DataFrame:
-        """Return the rows of all shards."""
-        shards = (opened_shard(self.folder, entry) for entry in self.indexed.shards)
-        return pl.concat([pl.DataFrame(schema=schema), *map(work, shards)])
-
-    def sums(self, work: Work, schema: Schema, keys: Sequence[str]) -> pl.DataFrame:
-        """Return the rows of all shards; the numbers of rows with equal keys are added up."""
-        return self.rows(work, schema).group_by(keys).sum()
-
-    def best(self, work: Work, schema: Schema, depth: int) -> pl.DataFrame:
-        """Return the best documents of each query."""
-        return best(self.rows(work, schema), depth)
-
-    def handed_back(self, count: CountAll, keep: KeepAll) -> None:
-        """Count the terms of all shards, and give each shard the sums of its own terms."""
-        added = summed(self.rows(count, count.schema), count.numbers)
-        for table in added.partition_by("shard"):
-            keep(table)
-
-
-def summed(table: pl.DataFrame, numbers: Sequence[str]) -> pl.DataFrame:
-    """Replace the numbers of each term by their sums over all shards."""
-    return table.with_columns(pl.col(list(numbers)).sum().over("term"))

@@ -19,12 +19,12 @@ from citebed.retrieval.index.statistics import IndexReport
 from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.sharded.search import ShardedSearch
 from citebed.retrieval.sharded.sharded_index import (
-    IndexShard,
     ShardOptions,
     index_shards,
+    opened_shard,
     read_indexed,
 )
-from citebed.retrieval.sharded.workers import Here
+from citebed.retrieval.sharded.workers import Schema, Work, best, sum_terms
 from citebed.runs.tables import Run
 
 
@@ -58,7 +58,7 @@ def indexed_here(folder: Path, **options: Any) -> tuple[Collection, IndexReport]
     """The same, without waiting for the disk; and what became of it."""
     collection = Collection(folder)
 
-    def everywhere(work: IndexShard, folders: list[Path]) -> pl.DataFrame:
+    def everywhere(work: Any, folders: list[Path]) -> pl.DataFrame:
         return pl.concat(map(work, folders))
 
     with mock.patch("os.fsync"):
@@ -66,10 +66,30 @@ def indexed_here(folder: Path, **options: Any) -> tuple[Collection, IndexReport]
     return collection, report
 
 
+class Here:
+    """Work on the shards of a collection one after another in this process."""
+
+    def __init__(self, collection: Collection) -> None:
+        self._folder, self._entries = collection.folder, read_indexed(collection).shards
+
+    def rows(self, work: Work, schema: Schema) -> pl.DataFrame:
+        shards = (opened_shard(self._folder, entry) for entry in self._entries)
+        return pl.concat([pl.DataFrame(schema=schema), *map(work, shards)])
+
+    def sums(self, work: Work, schema: Schema, keys: Any) -> pl.DataFrame:
+        return self.rows(work, schema).group_by(keys).sum()
+
+    def best(self, work: Work, schema: Schema, depth: int) -> pl.DataFrame:
+        return best(self.rows(work, schema), depth)
+
+    def handed_back(self, count: Work, schema: Schema, keep: Any) -> None:
+        for table in sum_terms(self.rows(count, schema)).partition_by("shard"):
+            keep(table)
+
+
 def sharded(collection: Collection) -> ShardedSearch:
     """A collection whose shards are searched one after another."""
-    indexed = read_indexed(collection)
-    return ShardedSearch(collection, indexed, Here(collection.folder, indexed))
+    return ShardedSearch(collection, read_indexed(collection), Here(collection))
 
 
 def search_here(
