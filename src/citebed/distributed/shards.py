@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,7 +16,7 @@ import polars as pl
 
 from citebed._version import __version__
 from citebed.collection import Collection
-from citebed.collection.statistics import DocumentCounts, add_counts, count_documents
+from citebed.collection.statistics import count_documents
 from citebed.distributed.arrow import (
     ERROR,
     Batches,
@@ -32,7 +32,9 @@ from citebed.distributed.shuffle import (
     collect_messages,
     map_partitions,
     pack_json,
+    pack_table,
     send_messages,
+    unpack_table,
 )
 from citebed.errors import CitebedError
 from citebed.retrieval.sharded.sharded_index import (
@@ -152,7 +154,7 @@ def _handing_on(
     return part
 
 
-def count_shards(engine: Engine, collection: Collection) -> DocumentCounts:
+def count_shards(engine: Engine, collection: Collection) -> pl.DataFrame:
     """Count the documents of a collection, shard by shard on an engine's workers, which must see
     the collection at the same path."""
     folders = collection.shards or (collection.folder,)
@@ -161,15 +163,10 @@ def count_shards(engine: Engine, collection: Collection) -> DocumentCounts:
         for number, folder in enumerate(folders)
     ]
     made = collect_messages(map_partitions(send_messages(engine, parcels), _count, len(folders)))
-    counts = []
-    for _, data in made:
-        values = json.loads(data)
-        years = {int(year): tuple(own) for year, own in values.pop("years").items()}
-        counts.append(DocumentCounts(**values, years=years))
-    return add_counts(counts)
+    return pl.concat(unpack_table(data) for _, data in made)
 
 
 def _count(number: int, given: Given) -> Iterator[Message]:
     """On a worker: count the documents of a shard."""
     tally = count_documents(Collection(json.loads(given["shard"][0])))
-    yield Message("tally", number, pack_json(asdict(tally)))
+    yield Message("tally", number, pack_table(tally))
