@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -30,10 +31,9 @@ from citebed.retrieval.index.citation_contexts import load_contexts, make_citing
 from citebed.retrieval.index.document_vectors import (
     PartialVectors,
     Unchanged,
-    VectorBuilder,
-    VectorReport,
     check_vectors,
     encode_index,
+    make_static_vectors,
 )
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import FOLDER, Description
@@ -124,7 +124,7 @@ def write_index(
         if old is not None or options.analyser != AUTO:
             options = replace(options, analyser=choose_analyser(collection, options.analyser))
         if old is not None and _is_up_to_date(old, options):
-            report = _make_report(old.description, VectorReport(), unchanged=True)
+            report = _Builder(collection, options, old).report(old.description, unchanged=True)
         else:
             report = _Builder(collection, options, old, progress, hooks or BuildHooks()).build()
     if options.neural is None:
@@ -136,7 +136,7 @@ def index_in_memory(collection: Collection, options: IndexOptions) -> Index:
     """Index a small collection without writing the index."""
     folder = collection.folder / FOLDER
     with temporary_folder(folder) as work:
-        description, arrays, _ = _Builder(collection, options).make(work)
+        description, arrays = _Builder(collection, options).make(work)
     return Index(folder, description, arrays)
 
 
@@ -188,30 +188,6 @@ def _is_up_to_date(old: Index, options: IndexOptions) -> bool:
     )
 
 
-def _make_report(
-    description: Description,
-    vectors: VectorReport,
-    counted: int = 0,
-    contexts: tuple[int, int] = (0, 0),
-    *,
-    unchanged: bool = False,
-) -> IndexReport:
-    return IndexReport(
-        documents=description.documents,
-        counted=counted,
-        terms=description.terms,
-        postings=description.postings,
-        contexts=contexts[0],
-        contexts_elsewhere=contexts[1],
-        unchanged=unchanged,
-        embedded=vectors.made,
-        not_encoded=int(description.vectors.get("encoder", {}).get("missing", 0)),
-        vector_seconds=round(vectors.seconds, 3),
-        analyser=description.analyser,
-        **vector_sizes(description),
-    )
-
-
 @dataclass
 class _Citing:
     """The rows of citing text, with the citing paper, document, length and terms of each."""
@@ -243,6 +219,8 @@ class _Builder:
     kept: KeptPostings | None = None
     vectors: PartialVectors | None = None
     """Vectors that were made while words were counted."""
+    embedded: int = 0
+    vector_seconds: float = 0.0
 
     def build(self) -> IndexReport:
         """Write the index."""
@@ -252,17 +230,33 @@ class _Builder:
                 what = f"'{printable(path)}' is not a file"
                 raise CitebedError(f"{what}; expected a file of citation contexts")
         with temporary_folder(folder) as work:
-            described, arrays, vectors = self.make(work)
+            described, arrays = self.make(work)
             self.progress.step("writing", 0)
             self.collection.check_unchanged()
             self.hooks.on_made(Index(folder, described, arrays))
             description = layout.write(folder, described, arrays)
-        report = _make_report(description, vectors, self.counted, self.contexts)
         before, now = _static_fingerprint(self.old), description.vectors["static"]["fingerprint"]
         is_model_missing = self.options.static is None and before not in ("", now)
-        return report._replace(vectors_gone=is_model_missing)
+        return self.report(description)._replace(vectors_gone=is_model_missing)
 
-    def make(self, work: Path) -> tuple[Description, _Arrays, VectorReport]:
+    def report(self, description: Description, *, unchanged: bool = False) -> IndexReport:
+        """Return the counts of this build."""
+        return IndexReport(
+            documents=description.documents,
+            counted=self.counted,
+            terms=description.terms,
+            postings=description.postings,
+            contexts=self.contexts[0],
+            contexts_elsewhere=self.contexts[1],
+            unchanged=unchanged,
+            embedded=self.embedded,
+            not_encoded=int(description.vectors.get("encoder", {}).get("missing", 0)),
+            vector_seconds=round(self.vector_seconds, 3),
+            analyser=description.analyser,
+            **vector_sizes(description),
+        )
+
+    def make(self, work: Path) -> tuple[Description, _Arrays]:
         """Count new text and assemble the arrays, partly in files in ``work``."""
         with ThreadPoolExecutor(2) as pool:
             is_large = uses_compiled_code(self.collection, self.options)
@@ -291,17 +285,8 @@ class _Builder:
                 self.progress.step("compiling the search, once on this machine", 0)
                 compiling.result()
             assembled = pool.submit(self._assemble, documents, vocabulary, pile)
-            vectors = VectorBuilder(
-                self.collection,
-                rows.astype(np.int64),
-                _static_model(self.options, self.old),
-                self.unchanged,
-                self.vectors,
-                self.options.rebuild,
-                self.options.workers or os.cpu_count() or 1,
-                self.progress,
-            ).build()
-            arrays = assembled.result() | vectors.arrays | records.result()
+            vectors, models = self._make_vectors(rows.astype(np.int64))
+            arrays = assembled.result() | vectors | records.result()
             arrays |= {} if sentences is None else sentences.result()
             description = Description(
                 analyser=self.options.analyser,
@@ -314,10 +299,10 @@ class _Builder:
                 hashing=_HASHING,
                 citebed=__version__,
                 generation=layout.next_generation(self.collection.folder / FOLDER),
-                vectors=vectors.about,
+                vectors=models,
                 fit={} if self.old is None else self.old.description.fit,
             )
-        return description, arrays, vectors
+        return description, arrays
 
     def _load_documents(self) -> pl.DataFrame:
         """Return ``doc_id``, ``row`` in the table and ``hash`` of the text, in index order."""
@@ -451,9 +436,8 @@ class _Builder:
         results: Iterator[tuple[Counts, Quantised | None]] = map(count_plain, batches)
         if compiled:
             reader = WordReader(vocabulary, static)
-            threads = self.options.workers or os.cpu_count() or 1
             token_batches = map(reader.read, prefetch(split_words(batches)))
-            results = in_threads(count_tokens, token_batches, threads)
+            results = in_threads(count_tokens, token_batches, self._threads)
         for counts, vectors in results:
             batch, keys = counts.batch, counts.keys
             if self.citing is not None and batch.texts.columns == ["citing"]:
@@ -473,6 +457,38 @@ class _Builder:
             until_half -= batch.texts.height
             if until_half <= 0 < until_half + batch.texts.height:
                 self.hooks.on_half_counted(self.options.analyser, model, self.old)
+
+    def _make_vectors(self, table_rows: Numbers) -> tuple[_Arrays, dict[str, dict[str, Any]]]:
+        """Return the arrays of the static vectors and of the encoder's vectors of unchanged
+        documents, and their models by kind; ``table_rows`` are the rows of the documents."""
+        start, model = time.monotonic(), _static_model(self.options, self.old)
+        former = None if self.unchanged is None else self.unchanged.old
+        old = None if former is None else former.vectors("static", incomplete=True)
+        is_usable = old is not None and old.is_of(model) and not self.options.rebuild
+        vectors = self.vectors or PartialVectors(len(table_rows), model.width)
+        wanted = vectors.reuse(old if is_usable else None, self.unchanged)
+        self.embedded = int(np.count_nonzero(wanted))
+        numbers = np.flatnonzero(wanted & ~vectors.known)
+        if len(numbers):
+            make_static_vectors(
+                self.collection, model, numbers, table_rows, vectors, self._threads, self.progress
+            )
+        of_model = {"name": model.name, "fingerprint": model.fingerprint, "width": model.width}
+        arrays, models = vectors.arrays("static"), {"static": of_model}
+        for kind, about in ({} if former is None else former.description.vectors).items():
+            others = None if former is None else former.vectors(kind, incomplete=True)
+            if kind != "static" and others is not None:
+                vectors = PartialVectors(len(table_rows), others.width)
+                missing = np.count_nonzero(vectors.reuse(others, self.unchanged))
+                if missing < len(table_rows):
+                    arrays |= vectors.arrays(kind)
+                    models[kind] = {**about, "missing": int(missing)}
+        self.vector_seconds = time.monotonic() - start
+        return arrays, models
+
+    @property
+    def _threads(self) -> int:
+        return self.options.workers or os.cpu_count() or 1
 
     def _assemble(
         self, documents: pl.DataFrame, vocabulary: Vocabulary, pile: PostingPile

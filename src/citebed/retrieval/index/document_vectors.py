@@ -8,7 +8,7 @@ minute: searches use the vectors that are there, and an interrupted run continue
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,6 +70,10 @@ class PartialVectors:
         """Add the vectors of some documents."""
         self.rows[numbers], self.scales[numbers] = vectors
         self.known[numbers] = True
+
+    def arrays(self, kind: str) -> dict[str, NDArray[Any]]:
+        """Return the arrays of an index with vectors of this kind."""
+        return dict(zip(vector_arrays(kind), (self.rows, self.scales), strict=True))
 
     def reuse(self, old: DocumentVectors | None, unchanged: Unchanged | None) -> NDArray[np.bool_]:
         """Copy old vectors of unchanged documents, unless they are known already.
@@ -144,78 +148,30 @@ def document_text() -> pl.Expr:
 # --- static vectors -----------------------------------------------------------------------------
 
 
-@dataclass
-class VectorReport:
-    """Arrays of vectors, and their entries in ``index.json`` by kind; ``made``: new vectors."""
+def make_static_vectors(  # noqa: PLR0913, PLR0917 - what to read, and how
+    collection: Collection,
+    model: Embedder,
+    numbers: Numbers,
+    table_rows: Numbers,
+    vectors: PartialVectors,
+    threads: int,
+    progress: Progress,
+) -> None:
+    """Make the vectors of some documents; ``table_rows`` are the rows of all documents."""
+    progress.step("making vectors (static)", len(numbers))
+    counted = BatchProgress(progress)
+    by_row = numbers[np.argsort(table_rows[numbers])]
+    batches = np.array_split(by_row, max(1, len(by_row) // _STATIC_BATCH))
+    threads = threads if len(batches) > 1 else 1
+    on_progress: OnProgress | None = counted if threads == 1 else None
 
-    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
-    about: dict[str, dict[str, Any]] = field(default_factory=dict)
-    made: int = 0
-    seconds: float = 0.0
+    def make(batch: Numbers) -> tuple[Numbers, Quantised]:
+        made = model.documents(read_texts(collection, table_rows[batch]), on_progress)
+        return batch, check_vectors(model, made, len(batch))
 
-    def add(self, kind: str, vectors: PartialVectors, **about: Any) -> None:
-        """Add the vectors of a kind."""
-        self.arrays |= zip(vector_arrays(kind), (vectors.rows, vectors.scales), strict=True)
-        self.about[kind] = about
-
-
-@dataclass(frozen=True)
-class VectorBuilder:
-    """Makes the vectors of an index, except the encoder's.
-
-    ``table_rows`` are the documents' rows in the collection's table, by number; ``made`` are static
-    vectors that were made while words were counted; with ``rebuild`` no static vector is reused.
-    """
-
-    collection: Collection
-    table_rows: Numbers
-    model: Embedder
-    unchanged: Unchanged | None
-    made: PartialVectors | None
-    rebuild: bool
-    threads: int
-    progress: Progress
-
-    def build(self) -> VectorReport:
-        """Return the static vectors, and the encoder's vectors of unchanged documents."""
-        start, report, model = time.monotonic(), VectorReport(), self.model
-        former = None if self.unchanged is None else self.unchanged.old
-        old = None if former is None else former.vectors("static", incomplete=True)
-        is_usable = old is not None and old.is_of(model) and not self.rebuild
-        vectors = self.made or PartialVectors(len(self.table_rows), model.width)
-        wanted = vectors.reuse(old if is_usable else None, self.unchanged)
-        report.made = int(np.count_nonzero(wanted))
-        self._make(np.flatnonzero(wanted & ~vectors.known), vectors)
-        of_model = {"name": model.name, "fingerprint": model.fingerprint, "width": model.width}
-        report.add("static", vectors, **of_model)
-        for kind, about in ({} if former is None else former.description.vectors).items():
-            others = None if former is None else former.vectors(kind, incomplete=True)
-            if kind != "static" and others is not None:
-                vectors = PartialVectors(len(self.table_rows), others.width)
-                missing = np.count_nonzero(vectors.reuse(others, self.unchanged))
-                if missing < len(vectors.rows):
-                    report.add(kind, vectors, **{**about, "missing": int(missing)})
-        report.seconds = time.monotonic() - start
-        return report
-
-    def _make(self, numbers: Numbers, vectors: PartialVectors) -> None:
-        if not len(numbers):
-            return
-        self.progress.step("making vectors (static)", len(numbers))
-        counted = BatchProgress(self.progress)
-        by_row = numbers[np.argsort(self.table_rows[numbers])]
-        batches = np.array_split(by_row, max(1, len(by_row) // _STATIC_BATCH))
-        threads = self.threads if len(batches) > 1 else 1
-        on_progress: OnProgress | None = counted if threads == 1 else None
-
-        def make(batch: Numbers) -> tuple[Numbers, Quantised]:
-            texts = read_texts(self.collection, self.table_rows[batch])
-            made = self.model.documents(texts, on_progress)
-            return batch, check_vectors(self.model, made, len(batch))
-
-        for batch, made in in_threads(make, batches, threads):
-            vectors.rows[batch], vectors.scales[batch] = made
-            counted.end_batch(len(batch))
+    for batch, made in in_threads(make, batches, threads):
+        vectors.add(batch, made)
+        counted.end_batch(len(batch))
 
 
 # --- vectors of an encoder ----------------------------------------------------------------------
@@ -270,7 +226,7 @@ def _encode(
     def write() -> None:
         """Write the index with the vectors that are known. Its other files stay."""
         collection.check_unchanged()
-        description, names = layout.read_description(index.folder), vector_arrays(_ENCODER)
+        description, arrays = layout.read_description(index.folder), vectors.arrays(_ENCODER)
         missing = int(np.count_nonzero(~vectors.known))
         about: dict[str, Any] = {
             **{"name": encoder.name, "fingerprint": encoder.fingerprint, "width": encoder.width},
@@ -281,8 +237,7 @@ def _encode(
             vectors={**description.vectors, _ENCODER: about},
             generation=layout.next_generation(index.folder),
         )
-        arrays: dict[str, NDArray[Any]] = {names[0]: vectors.rows, names[1]: vectors.scales}
-        kept = {name: entry for name, entry in description.files.items() if name not in names}
+        kept = {name: entry for name, entry in description.files.items() if name not in arrays}
         layout.write(index.folder, changed, arrays, kept)
 
     progress.step(f"making vectors ({_ENCODER})", len(wanted))

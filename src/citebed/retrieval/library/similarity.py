@@ -7,7 +7,7 @@ vectors the cosine to the mean of the given documents, which are left out themse
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,7 @@ from citebed.collection.tables import DOCUMENTS
 from citebed.records import Document
 from citebed.retrieval.analysis import is_telling
 from citebed.retrieval.library.catalogue import COLUMNS, Catalogue
+from citebed.retrieval.memory import LruCache
 from citebed.retrieval.query import Docs
 from citebed.retrieval.search.searcher import NOTHING, Hits, Searcher
 from citebed.retrieval.vectors.vectors import DocumentVectors, unit_rows
@@ -38,7 +39,7 @@ class SimilarityIndex:
 
     def __init__(self, collection: Collection, catalogue: Catalogue, searcher: Searcher) -> None:
         self._collection, self._catalogue, self._searcher = collection, catalogue, searcher
-        self._records: dict[int, dict[str, Any]] = {}
+        self._records: LruCache[int, dict[str, Any]] = LruCache(_CACHED_RECORDS)
 
     @cached_property
     def vectors(self) -> DocumentVectors | None:
@@ -50,16 +51,13 @@ class SimilarityIndex:
 
     def records(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
         """Return the complete records of documents; the last ones are cached."""
-        known = self._records  # never changed, so other threads can read it
-        missing = [number for number in dict.fromkeys(numbers) if number not in known]
-        if missing:
-            if len(known) + len(missing) > _CACHED_RECORDS:
-                known, missing = {}, list(dict.fromkeys(numbers))
+
+        def read(missing: list[int]) -> Iterator[dict[str, Any]]:
             rows = self._catalogue.rows(missing)
-            read = self._collection.documents_at([row["row"] for row in rows], _EXTRA).to_dicts()
-            new = {n: {**row, **e} for n, row, e in zip(missing, rows, read, strict=True)}
-            known = self._records = {**known, **new}
-        return [known[number] for number in numbers]
+            more = self._collection.documents_at([row["row"] for row in rows], _EXTRA).to_dicts()
+            return ({**row, **extra} for row, extra in zip(rows, more, strict=True))
+
+        return self._records.get_many(numbers, read)
 
     def find(self, numbers: Sequence[int], k: int) -> Hits:
         """Return the ``k`` documents that are most similar to these, best first (0 to 1)."""
