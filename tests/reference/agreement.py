@@ -1,7 +1,7 @@
 """Agreement of assessors, slow and simple: pair by pair of judgements, in exact fractions.
 
 Judgements are a dict from items to a dict from assessors to values. The formulas are from Cohen
-(1960, 1968) and Krippendorff (2011).
+(1960) and Krippendorff (2011).
 """
 
 from __future__ import annotations
@@ -18,17 +18,10 @@ def raw(judgements: Judgements) -> Fraction | None:
     return Fraction(sum(a == b for a, b in pairs), len(pairs)) if pairs else None
 
 
-def kappa(judgements: Judgements, first: str, second: str, power: int) -> Fraction | None:
-    """``power`` is 0 for unweighted, 1 for linear, 2 for quadratic."""
-    both = [
-        (said[first], said[second]) for said in judgements.values() if {first, second} <= {*said}
-    ]
-
-    def cost(a: int, b: int) -> int:
-        return abs(a - b) ** power if a != b else 0
-
-    observed = sum(cost(a, b) for a, b in both)
-    expected = sum(cost(a, b) for a, _ in both for _, b in both)
+def kappa(judgements: Judgements, first: str, second: str) -> Fraction | None:
+    both = [(said[first], said[second]) for said in judgements.values()]
+    observed = sum(a != b for a, b in both)
+    expected = sum(a != b for a, _ in both for _, b in both)
     return 1 - Fraction(observed * len(both), expected) if expected else None
 
 
@@ -53,5 +46,4 @@ def _metric(name: str, values: Sequence[int]) -> Callable[[int, int], Fraction]:
     return {
         "nominal": lambda a, b: Fraction(a != b),
         "ordinal": lambda a, b: ordinal(a, b) if a != b else Fraction(0),
-        "interval": lambda a, b: Fraction((a - b) ** 2),
     }[name]
