@@ -1,19 +1,18 @@
 """Read runs and judgements from files, tables, dicts and the objects of other libraries.
 
-``detect_format`` recognises TREC text, KBA text and Parquet. ``read_qrels`` and ``read_run`` read
-one file. ``as_qrels`` and ``as_runs`` also accept polars and pandas tables, dicts of dicts,
-ir_datasets datasets, ranx objects, and iterables of records, dicts or plain triples
-(``query_id``, ``doc_id``, and ``score`` or ``relevance``), as ir_measures and ir_datasets yield.
+``read_qrels`` and ``read_run`` read one file: TREC text, KBA text or Parquet. ``as_qrels`` and
+``as_runs`` also accept polars and pandas tables, dicts of dicts, ir_datasets datasets, ranx
+objects, and iterables of records, dicts or plain triples (``query_id``, ``doc_id``, and ``score``
+or ``relevance``), as ir_measures and ir_datasets yield.
 
 This module does not import numpy, so that reading can start before the rest of citebed is loaded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from enum import Enum
 from itertools import chain, islice
 from numbers import Real
 from os.path import abspath
@@ -39,53 +38,9 @@ from citebed.runs.trec_files import (
 )
 from citebed.wording import count, printable
 
+_LEAST_KBA = 7
+"""The smallest number of fields of a line of a KBA filter run."""
 _ENDINGS = {".gz", ".run", ".txt", ".trec", ".parquet", ".qrels", ".res", ".results", ".tsv"}
-
-
-# --- what a file is -------------------------------------------------------------------------
-
-
-class FileFormat(Enum):
-    """The formats of run and judgement files."""
-
-    PARQUET = "a table"
-    TREC_QRELS = "TREC judgements"
-    TREC_RUN = "a TREC run"
-    KBA_SHORT = "KBA judgements"
-    KBA = "a KBA filter run"
-
-
-_BY_FIELDS = {4: FileFormat.TREC_QRELS, 5: FileFormat.KBA_SHORT, 6: FileFormat.TREC_RUN}
-
-
-def detect_format(path: Path) -> FileFormat:
-    """Detect the format of a file, plain or compressed.
-
-    Parquet is recognised by the file name, the others by their numbers of fields. A file with only
-    comments is an empty filter run.
-    """
-    if is_parquet(path):
-        return FileFormat.PARQUET
-    fields, anything = None, False
-    for _, line in read_numbered_lines(path):
-        text = line.strip()
-        anything = anything or bool(text)
-        if text and not text.startswith(b"#"):
-            fields = text.split()
-            break
-    if not anything:
-        raise FormatError(path, None, "the file is empty; expected a run or judgements.")
-    if fields is None or len(fields) > 6:
-        return FileFormat.KBA
-    if len(fields) not in _BY_FIELDS:
-        raise FormatError(
-            path,
-            None,
-            f"the first line has {count(len(fields), 'field')}. Expected 4 (TREC judgements: "
-            "query 0 doc_id relevance), 6 (TREC run), 5 (KBA judgements) or 7 and more (KBA "
-            "filter run).",
-        )
-    return _BY_FIELDS[len(fields)]
 
 
 # --- files ----------------------------------------------------------------------------------
@@ -164,32 +119,46 @@ def read_runs(paths: Sequence[Path]) -> Iterator[Run]:
     return (replace(run, name=name) for run, name in zip(read, names, strict=True))
 
 
-def read_sets(paths: Sequence[Path]) -> list[Qrels]:
+def read_sets(paths: Sequence[Path], read: Callable[[Path], Qrels] = read_qrels) -> list[Qrels]:
     """Read judgement sets under distinct names."""
     names = distinct_names(paths)
-    return [replace(read_qrels(path), name=name) for path, name in zip(paths, names, strict=True)]
+    return [replace(read(path), name=name) for path, name in zip(paths, names, strict=True)]
 
 
 def read_judgement_table(path: Path) -> pl.DataFrame:
     """Read a table ``query_id, doc_id, relevance`` and, if the file has times, ``time``.
 
-    The grade -1 means garbage in KBA's files and becomes 0; in TREC's it means unjudged and stays.
+    Parquet is recognised by the file name, the others by the number of fields of the first line; a
+    file with only comments is an empty filter run. The grade -1 means garbage in KBA's files and
+    becomes 0; in TREC's it means unjudged and stays.
     """
-    form = detect_format(path)
-    if form is FileFormat.PARQUET:
+    if is_parquet(path):
         return read_parquet(path)
-    if form in (FileFormat.KBA_SHORT, FileFormat.KBA):
-        from citebed.runs.kba_files import read_judgements
-
-        return read_judgements(path).table.with_columns(pl.col("relevance").clip(lower_bound=0))
-    if form is FileFormat.TREC_QRELS:
+    text = b""  # the first line of data, or else the last comment
+    for text in filter(None, (line.strip() for _, line in read_numbered_lines(path))):
+        if not text.startswith(b"#"):
+            break
+    if not text:
+        raise FormatError(path, None, "the file is empty; expected a run or judgements.")
+    number = _LEAST_KBA if text.startswith(b"#") else len(text.split())
+    if number == len(QRELS.fields):
         return read_trec(path, QRELS).select(QRELS.columns)
-    raise FormatError(
-        path,
-        None,
-        "this looks like a run, but judgements were expected: 'query 0 doc_id relevance', or "
-        "KBA's 'entity stream_id confidence rating contains_mention'.",
-    )
+    if number < len(QRELS.fields):
+        what = (
+            f"the first line has {count(number, 'field')}. Expected 4 (TREC judgements: "
+            "query 0 doc_id relevance), 6 (TREC run), 5 (KBA judgements) or 7 and more (KBA "
+            "filter run)."
+        )
+        raise FormatError(path, None, what)
+    if number == len(RUN.fields):
+        what = (
+            "this looks like a run, but judgements were expected: 'query 0 doc_id relevance', or "
+            "KBA's 'entity stream_id confidence rating contains_mention'."
+        )
+        raise FormatError(path, None, what)
+    from citebed.runs.kba_files import read_judgements
+
+    return read_judgements(path).table.with_columns(pl.col("relevance").clip(lower_bound=0))
 
 
 # --- names ----------------------------------------------------------------------------------
@@ -266,12 +235,9 @@ def as_qrels(data: Any, name: str = "qrels") -> Qrels:
         return data
     if isinstance(data, str | Path):
         return read_qrels(data)
-    if hasattr(data, "qrels_iter"):
-        data = data.qrels_iter()
-    table = getattr(data, "table", None)
-    if isinstance(table, pl.DataFrame):  # keep its source, to find the queries
-        return Qrels(_table(table, QRELS), name, getattr(data, "source", None))
-    return Qrels(_table(data, QRELS), name)
+    has_table = isinstance(getattr(data, "table", None), pl.DataFrame)
+    source = getattr(data, "source", None) if has_table else None  # to find the queries
+    return Qrels(checked_columns(_as_frame(data, QRELS, "qrels_iter"), QRELS), name, source)
 
 
 def as_run(data: Any, name: str = "run") -> Run:
@@ -280,11 +246,7 @@ def as_run(data: Any, name: str = "run") -> Run:
         return data
     if isinstance(data, str | Path):
         return read_run(data)
-    if isinstance(getattr(data, "table", None), pl.DataFrame):
-        data = data.table
-    if hasattr(data, "scoreddocs_iter"):
-        data = data.scoreddocs_iter()
-    table = _converted(data, RUN)
+    table = _as_frame(data, RUN, "scoreddocs_iter")
     return Run(checked_columns(table, RUN), name, times=_times(table))
 
 
@@ -329,32 +291,29 @@ def _is_row(data: Any) -> bool:
     )
 
 
-def _table(data: Any, layout: Layout) -> pl.DataFrame:
-    return checked_columns(_converted(data, layout), layout)
-
-
-def _converted(data: Any, layout: Layout) -> pl.DataFrame:
-    try:
-        return _as_frame(data, layout)
-    except UnicodeEncodeError as error:
-        raise CitebedError(
-            f"{error.object!a} contains half a character (a lone surrogate), which is not text."
-        ) from None
-
-
-def _as_frame(data: Any, layout: Layout) -> pl.DataFrame:
+def _as_frame(data: Any, layout: Layout, iterator: str) -> pl.DataFrame:
+    """Convert data to a table, unchecked; ``iterator`` is ir_datasets' method for its rows."""
+    if isinstance(getattr(data, "table", None), pl.DataFrame):
+        data = data.table
+    if hasattr(data, iterator):
+        data = getattr(data, iterator)()
     if isinstance(data, pl.LazyFrame):
         return data.collect()
     if isinstance(data, pl.DataFrame):
         return data
-    if hasattr(data, "columns") and hasattr(data, "iloc"):  # pandas, without importing it
-        return _from_pandas(data)
-    if not isinstance(data, Mapping) and hasattr(data, "to_dict"):  # ranx's Qrels and Run
-        data = data.to_dict()
-    if isinstance(data, Mapping):
-        return _from_dicts(data, layout)
-    if isinstance(data, Iterable):
-        return _from_rows(data, layout)
+    try:
+        if hasattr(data, "columns") and hasattr(data, "iloc"):  # pandas, without importing it
+            return _from_pandas(data)
+        if not isinstance(data, Mapping) and hasattr(data, "to_dict"):  # ranx's Qrels and Run
+            data = data.to_dict()
+        if isinstance(data, Mapping):
+            return _from_dicts(data, layout)
+        if isinstance(data, Iterable):
+            return _from_rows(data, layout)
+    except UnicodeEncodeError as error:
+        raise CitebedError(
+            f"{error.object!a} contains half a character (a lone surrogate), which is not text."
+        ) from None
     raise CitebedError(
         f"cannot read {layout.what} from a {type(data).__name__}. Give a file, a table with "
         f"columns {', '.join(layout.columns)}, or a dict of dicts."

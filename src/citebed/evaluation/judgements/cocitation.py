@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -148,26 +148,6 @@ def expand(
 # --- where co-citations come from -----------------------------------------------------------
 
 
-class CitingTables(Protocol):
-    """The tables of a collection with citations."""
-
-    @property
-    def documents(self) -> pl.DataFrame:
-        """The documents, with their dates."""
-
-    @property
-    def papers(self) -> pl.DataFrame:
-        """The citing papers, with a ``doc_id`` if one is a document, too."""
-
-    @property
-    def references(self) -> pl.DataFrame:
-        """Their reference lists."""
-
-    @property
-    def links(self) -> pl.DataFrame:
-        """Links between documents: ``cites``, ``cocited``."""
-
-
 class Cocitations(NamedTuple):
     """Pairs in both directions, the queries' own reference lists, and excluded documents."""
 
@@ -178,7 +158,7 @@ class Cocitations(NamedTuple):
 
 
 def from_collection(
-    collection: CitingTables,
+    collection: Any,
     qrels: Qrels,
     queries: pl.DataFrame | None = None,
     *,
@@ -187,6 +167,7 @@ def from_collection(
 ) -> Cocitations:
     """Count the co-citations of the relevant documents (of grade ``rel``) in a collection.
 
+    The ``collection`` has the tables ``documents``, ``papers``, ``references`` and ``links``.
     Co-citations are those in the reference lists of citing papers and documents, plus the links of
     kind ``cocited``. If the ``queries`` are known, the documents that a search excludes for them
     are excluded here, too. With ``not_own_paper`` the reference lists of their papers do not count.
@@ -246,7 +227,7 @@ def _pair(path: Path, at: int, line: str) -> tuple[str, str, float]:
     return fields[0], fields[1], count
 
 
-def _lists(collection: CitingTables) -> pl.DataFrame:
+def _lists(collection: Any) -> pl.DataFrame:
     """Return the citations ``citer, doc_id``; a paper that is also a document is one citer."""
     papers = collection.papers.select("paper_id", pl.col("doc_id").alias("self"))
     named = collection.references.join(papers, on="paper_id", how="left").select(
@@ -256,12 +237,11 @@ def _lists(collection: CitingTables) -> pl.DataFrame:
     cites = collection.links.filter(pl.col("kind") == "cites").select(
         ("document " + pl.col("doc_id")).alias("citer"), pl.col("target_id").alias("doc_id")
     )
-    return pl.concat([named, cites]).drop_nulls().unique()
+    citations: pl.DataFrame = pl.concat([named, cites])
+    return citations.drop_nulls().unique()
 
 
-def _own_lists(
-    collection: CitingTables, queries: pl.DataFrame | None, qrels: Qrels
-) -> pl.DataFrame:
+def _own_lists(collection: Any, queries: pl.DataFrame | None, qrels: Qrels) -> pl.DataFrame:
     """Return the reference list of each query's own paper."""
     if queries is None or queries["paper_id"].null_count() == queries.height:
         name = qrels.source.name if qrels.source else qrels.name
@@ -269,11 +249,11 @@ def _own_lists(
             f"cannot tell which papers the queries of {name} come from. Name the query set "
             "with --queries, or leave out --not-own-paper."
         )
-    lists = collection.references.select("paper_id", "doc_id").drop_nulls()
+    lists: pl.DataFrame = collection.references.select("paper_id", "doc_id").drop_nulls()
     return queries.select("query_id", "paper_id").join(lists, on="paper_id")
 
 
-def _barred(collection: CitingTables, queries: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+def _barred(collection: Any, queries: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
     """Return what a search excludes, too: a query's exclusions and documents later than it."""
     excluded = queries.select("query_id", pl.col("exclude").alias("doc_id"))
     excluded = excluded.explode("doc_id").drop_nulls()

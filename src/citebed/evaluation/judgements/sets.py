@@ -12,10 +12,10 @@ name of the first set that judged, and an expanded set ``cocited``. In tables it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -24,9 +24,9 @@ from citebed.errors import CitebedError, UnknownName
 from citebed.files.input_files import reusable_path
 from citebed.files.parquet import read_parquet
 from citebed.runs.kba_files import detect_kba_form
-from citebed.runs.ranking import check_repeated_pairs, distinct, in_rank_order, number_pairs
-from citebed.runs.reader import as_qrels, distinct_names, read_qrels, run_name
-from citebed.runs.tables import Flags, Ints, Qrels, Run, is_parquet
+from citebed.runs.ranking import check_repeated_pairs, in_rank_order, number_pairs
+from citebed.runs.reader import as_qrels, read_qrels, read_sets, run_name
+from citebed.runs.tables import Qrels, Run, is_parquet
 from citebed.runs.trec_files import LARGEST_GRADE, QRELS, read_coded
 
 LABEL = "label"
@@ -61,10 +61,7 @@ def _read_labels(file: Path) -> pl.Series | None:
 
 def read_labelled_sets(paths: Sequence[Path]) -> list[Qrels]:
     """Read judgement sets with labels, under distinct names."""
-    names = distinct_names(paths)
-    return [
-        replace(read_labelled(path), name=name) for path, name in zip(paths, names, strict=True)
-    ]
+    return read_sets(paths, read_labelled)
 
 
 def _as_labelled(data: Any) -> Qrels:
@@ -212,65 +209,30 @@ def difference(qrels: Any, *others: Any) -> Difference:
 # --- merge ------------------------------------------------------------------------------------
 
 
-class _Grades(NamedTuple):
-    """Grades with one row per pair and one column per set; ``there`` marks judgements."""
+_JUDGED = pl.col("relevance") >= 0
+_GRADE = pl.col("relevance").filter(_JUDGED)
+_ALIKE = _GRADE.n_unique() == 1
+_MODES = _GRADE.mode()  # the grades with the most votes
 
-    grades: Ints
-    there: Flags
-
-    def first(self) -> Ints:
-        """Return the first judgement of each pair."""
-        return np.asarray(self.grades[np.arange(len(self.grades)), self.there.argmax(axis=1)])
-
-    def highest(self) -> Ints:
-        """Return the highest judgement of each pair."""
-        return np.asarray(np.where(self.there, self.grades, _LOW).max(axis=1))
-
-    def lowest(self) -> Ints:
-        """Return the lowest judgement of each pair."""
-        return np.asarray(np.where(self.there, self.grades, _HIGH).min(axis=1))
-
-    def alike(self) -> Flags:
-        """Return which pairs have equal judgements in all sets."""
-        return np.asarray(self.highest() <= self.lowest())
-
-
-Answer = tuple[Ints, Flags]
-"""A grade per pair, and whether the pair has one."""
-
-_LOW, _HIGH = np.iinfo(np.int64).min, np.iinfo(np.int64).max
-
-
-def _always(grades: Ints) -> Answer:
-    return grades, np.ones(len(grades), bool)
-
-
-def _mean(of: _Grades) -> Answer:
-    total, number = np.where(of.there, of.grades, 0).sum(axis=1), of.there.sum(axis=1)
-    return _always((2 * total + number) // np.maximum(2 * number, 1))
-
-
-def _majority(of: _Grades) -> Answer:
-    """Return the grade with the most votes; none if several grades tie."""
-    same = of.grades[:, :, None] == of.grades[:, None, :]
-    votes = (same & of.there[:, :, None] & of.there[:, None, :]).sum(axis=2)
-    winners = of.there & (votes == votes.max(axis=1, keepdims=True))
-    elected = _Grades(of.grades, winners)
-    return elected.first(), elected.alike()
-
-
-RULES: dict[str, tuple[str, Callable[[_Grades], Answer]]] = {
-    "first": ("the grade of the first set that judges it", lambda of: _always(of.first())),
-    "max": ("the highest grade", lambda of: _always(of.highest())),
-    "min": ("the lowest grade", lambda of: _always(of.lowest())),
-    "mean": ("the mean, rounded; halves go up", _mean),
-    "majority": ("the grade of most sets; ties are left out", _majority),
-    "undisputed": ("left out if two sets disagree", lambda of: (of.first(), of.alike())),
+RULES: dict[str, tuple[str, pl.Expr]] = {
+    "first": ("the grade of the first set that judges it", _GRADE.first()),
+    "max": ("the highest grade", _GRADE.max()),
+    "min": ("the lowest grade", _GRADE.min()),
+    "mean": (
+        "the mean, rounded; halves go up",
+        (2 * _GRADE.sum() + _GRADE.len()) // (2 * _GRADE.len()),
+    ),
+    "majority": (
+        "the grade of most sets; ties are left out",
+        pl.when(_MODES.len() == 1).then(_MODES.first()),
+    ),
+    "undisputed": ("left out if two sets disagree", pl.when(_ALIKE).then(_GRADE.first())),
     "agreed": (
         "kept only if all sets give the same grade",
-        lambda of: (of.first(), of.alike() & of.there.all(axis=1)),
+        pl.when(_ALIKE & (_GRADE.len() == pl.col("sets").first())).then(_GRADE.first()),
     ),
 }
+"""For each rule its meaning, and the grade of a pair; null if it has none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,41 +269,48 @@ def merge(
         raise UnknownName("rule", rule, RULES)
     if not sets:
         raise CitebedError("merge needs at least one judgement set.")
-    judged = [_as_labelled(one) for one in sets]
+    judged = [as_checked_qrels(one) for one in sets]
     names = _names(judged)
     for name in maps or {}:
         if name not in names:
             raise UnknownName("set of judgements", name, names)
-    pairs = number_pairs(*(one.table for one in judged))
-    for one, keys in zip(judged, pairs.keys, strict=True):
-        check_repeated_pairs(one, keys)
-    every = distinct(np.concatenate(pairs.keys))
-    rows = [np.searchsorted(every, keys) for keys in pairs.keys]
-    matrix = np.zeros((len(every), len(judged)), np.int64)
-    there = np.zeros(matrix.shape, bool)
-    for at, (one, name, row) in enumerate(zip(judged, names, rows, strict=True)):
-        matrix[row, at], there[row, at] = _mapped(one, (maps or {}).get(name, {})), True
-    every_grade, table = _Grades(matrix, there), pairs.table(every)
-    grades = _Grades(matrix, there & (matrix >= 0))
-    number = grades.there.sum(axis=1)
-    grade, has_grade = RULES[rule][1](grades)
-    grade = np.where(number > 0, grade, every_grade.highest())
-    merged = has_grade | (number == 0)
-    labelled = table.with_columns(_labels(judged, rows, every_grade), relevance=grade)
-    disputed = (number > 1) & ~grades.alike()
-    columns = [*zip(names, matrix.T, there.T, strict=True), ("merged", grade, merged)]
-    series = [
-        pl.Series(name, values[disputed]).set(pl.Series(~known[disputed]), None)
-        for name, values, known in columns
+    tables = [
+        _labelled(replace(one, rows=_mapped(one, (maps or {}).get(one.name, {})))) for one in judged
     ]
-    return Merged(
-        Qrels(labelled.select(*PAIR, "relevance", LABEL).filter(pl.Series(merged)), "merged"),
-        table.filter(pl.Series(disputed)).with_columns(series),
-        rule,
-        pairs=len(grade),
-        shared=int((number > 1).sum()),
-        left_out=int((~merged).sum()),
+    labels = pl.col(LABEL).filter(_JUDGED).first()  # of the first set that judges the pair
+    pairs = (
+        pl.concat(tables)
+        .with_columns(sets=pl.lit(len(sets)))
+        .group_by(PAIR, maintain_order=True)
+        .agg(
+            pl.coalesce(labels, pl.col(LABEL).first()).alias(LABEL),
+            relevance=pl.when(_JUDGED.any())
+            .then(RULES[rule][1])
+            .otherwise(pl.col("relevance").max()),
+            number=_JUDGED.sum(),
+            disputed=_GRADE.n_unique() > 1,
+        )
+        .sort(PAIR)
     )
+    conflicts = pairs.filter("disputed").select(*PAIR, merged="relevance")
+    for one, table in zip(judged, tables, strict=True):
+        grades = table.select(*PAIR, pl.col("relevance").alias(one.name))
+        conflicts = conflicts.join(grades, on=PAIR, how="left", maintain_order="left")
+    merged = pairs.drop_nulls("relevance").select(*PAIR, "relevance", LABEL)
+    return Merged(
+        Qrels(merged, "merged"),
+        conflicts.select(*PAIR, *names, "merged"),
+        rule,
+        pairs=pairs.height,
+        shared=int((pairs["number"] > 1).sum()),
+        left_out=pairs.height - merged.height,
+    )
+
+
+def _labelled(qrels: Qrels) -> pl.DataFrame:
+    """Return judgements with a label each: their own, or the set's name."""
+    name = pl.lit("-".join(qrels.name.split()) or "0").alias(LABEL)
+    return qrels.table.select(*PAIR, "relevance", LABEL if LABEL in qrels.table.columns else name)
 
 
 def _names(sets: Sequence[Qrels]) -> list[str]:
@@ -357,7 +326,7 @@ def _names(sets: Sequence[Qrels]) -> list[str]:
     return names
 
 
-def _mapped(qrels: Qrels, grades: Mapping[int, int]) -> Ints:
+def _mapped(qrels: Qrels, grades: Mapping[int, int]) -> pl.DataFrame:
     """Map the grades of a set, all at once."""
     old = qrels.table["relevance"]
     unknown = sorted(set(grades) - set(old.unique()))
@@ -368,17 +337,5 @@ def _mapped(qrels: Qrels, grades: Mapping[int, int]) -> Ints:
         )
     if any(abs(grade) > LARGEST_GRADE for grade in grades.values()):
         raise CitebedError(f"{qrels.name}: a grade to map to is too large.")
-    new = old.replace(list(grades), list(grades.values())) if grades else old
-    return new.to_numpy()
-
-
-def _labels(sets: Sequence[Qrels], rows: Sequence[Ints], grades: _Grades) -> pl.Series:
-    """Return each pair's label in the first set that judges it."""
-    judged = grades.there & (grades.grades >= 0)
-    first = np.where(judged.any(axis=1), judged.argmax(axis=1), grades.there.argmax(axis=1))
-    labels = pl.Series(LABEL, ["-".join(one.name.split()) or "0" for one in sets]).gather(first)
-    for at, (one, row) in enumerate(zip(sets, rows, strict=True)):
-        if LABEL in one.table.columns:
-            own = first[row] == at
-            labels = labels.scatter(row[own], one.table[LABEL].filter(pl.Series(own)))
-    return labels
+    new = pl.col("relevance").replace(list(grades), list(grades.values()))
+    return qrels.table.with_columns(new) if grades else qrels.table
