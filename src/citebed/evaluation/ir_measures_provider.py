@@ -11,7 +11,7 @@ that ir_measures uses its next provider.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -41,63 +41,35 @@ GDEVAL_MAX_REL = 4
 # --- names and parameters in both directions --------------------------------------------------
 
 
-def _provided(theirs: Any, *names: str) -> dict[str, Any]:
-    """Return the parameters of an ir_measures measure that have a value."""
-    values = {name: theirs[name] for name in names}
-    return {name: value for name, value in values.items() if value is not NOT_PROVIDED}
+_SHARED = (
+    "AP", "Bpref", "ERR", "IPrec", "Judged", "NumQ", "NumRel", "NumRet", "P", "R", "RBP", "RR",
+    "Rprec", "SetAP", "SetF", "SetP", "SetR", "Success", "infAP", "nDCG",
+)  # fmt: skip
+"""The measures of both libraries; parameters have the same names, except as below."""
 
 
-def _same(*names: str) -> Callable[[Any], dict[str, Any]]:
-    return lambda theirs: _provided(theirs, *names)
-
-
-def _ndcg(theirs: Any) -> dict[str, Any] | None:
-    if theirs["gains"] is not NOT_PROVIDED:
+def _parameters(theirs: Any) -> dict[str, Any] | None:
+    """Return the parameters of citebed's measure, or ``None`` if it lacks one."""
+    name, given = theirs.NAME, {each: theirs[each] for each in theirs.SUPPORTED_PARAMS}
+    given = {each: value for each, value in given.items() if value is not NOT_PROVIDED}
+    if "gains" in given or given.pop("relative", False):
         return None
-    return _provided(theirs, "cutoff", "dcg", "judged_only")
-
-
-def _rbp(theirs: Any) -> dict[str, Any] | None:
-    """Without ``rel``, ir_measures uses graded gains, which citebed's RBP does not have."""
-    return None if theirs["rel"] is NOT_PROVIDED else _provided(theirs, "cutoff", "p", "rel")
-
-
-def _set_p(theirs: Any) -> dict[str, Any] | None:
-    return None if theirs["relative"] else _provided(theirs, "rel", "judged_only")
-
-
-_FROM: dict[str, Callable[[Any], dict[str, Any] | None]] = {
-    "AP": _same("cutoff", "rel", "judged_only"),
-    "Bpref": _same("rel"),
-    "ERR": lambda theirs: {**_provided(theirs, "cutoff"), "max_rel": GDEVAL_MAX_REL},
-    "IPrec": lambda theirs: {"cutoff": theirs["recall"], **_provided(theirs, "rel", "judged_only")},
-    "Judged": lambda theirs: {"cutoff": EVERY_RANK, **_provided(theirs, "cutoff")},
-    "NumQ": _same(),
-    "NumRel": _same("rel"),
-    "NumRet": _same("rel"),
-    "P": _same("cutoff", "rel", "judged_only"),
-    "R": _same("cutoff", "rel", "judged_only"),
-    "RBP": _rbp,
-    "RR": _same("cutoff", "rel", "judged_only"),
-    "Rprec": _same("rel", "judged_only"),
-    "SetAP": _same("rel", "judged_only"),
-    "SetF": _same("beta", "rel", "judged_only"),
-    "SetP": _set_p,
-    "SetR": _same("rel"),
-    "Success": _same("cutoff", "rel", "judged_only"),
-    "infAP": _same("rel"),
-    "nDCG": _ndcg,
-}
+    if name == "RBP" and "rel" not in given:
+        return None  # ir_measures uses graded gains, which citebed's RBP does not have
+    if name == "IPrec":
+        given["cutoff"] = given.pop("recall")
+    more = {"ERR": {"max_rel": GDEVAL_MAX_REL}, "Judged": {"cutoff": EVERY_RANK}}
+    return {**more.get(name, {}), **given}
 
 
 def from_ir_measures(theirs: Any) -> Measure | None:
     """Return citebed's measure for one of ir_measures, or ``None`` if it has no such measure."""
     if isinstance(theirs, CitebedMeasure):
         return theirs.citebed
-    if theirs.NAME not in _FROM:
+    if theirs.NAME not in _SHARED:
         return None
     theirs.validate_params()
-    parameters = _FROM[theirs.NAME](theirs)
+    parameters = _parameters(theirs)
     if parameters is None:
         return None
     name = "NumRelRet" if theirs.NAME == "NumRet" and "rel" in parameters else theirs.NAME
@@ -123,7 +95,7 @@ def _alike(measure: Measure) -> Any:
     """Return ir_measures' measure with the same parameters if it has them, or ``None``."""
     if measure.NAME == "NumRelRet":
         return ir_measures.NumRet(rel=measure.rel)
-    if measure.NAME not in _FROM:
+    if measure.NAME not in _SHARED:
         return None
     kind = ir_measures.measures.registry[measure.NAME]
     parameters = {name: getattr(measure, name) for name in kind.SUPPORTED_PARAMS

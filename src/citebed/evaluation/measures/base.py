@@ -121,6 +121,16 @@ class Measure:
             return rankings.rank <= rankings.judged(self.rel)[rankings.query]
         return rankings.rank <= self.cutoff
 
+    def hits(self, rankings: Rankings) -> Floats:
+        """Count, per query, the relevant documents retrieved within the cut-off."""
+        return rankings.count(self.relevant(rankings) & self.above_cutoff(rankings))
+
+    @property
+    def depth(self) -> int:
+        """The rank of the cut-off, for measures that need one."""
+        assert isinstance(self.cutoff, int)
+        return self.cutoff
+
 
 def parameters(of: type[Measure]) -> list[Field[Any]]:
     """Return a measure's parameters in the order of its name: its own first."""

@@ -24,9 +24,7 @@ class P(Measure):
     NEEDS_CUTOFF = True
 
     def score(self, rankings: Rankings) -> Floats:
-        hits = rankings.count(self.relevant(rankings) & self.above_cutoff(rankings))
-        assert isinstance(self.cutoff, int)
-        return hits / self.cutoff
+        return self.hits(rankings) / self.depth
 
 
 class RelativeP(Measure):
@@ -39,9 +37,8 @@ class RelativeP(Measure):
     NEEDS_CUTOFF = True
 
     def score(self, rankings: Rankings) -> Floats:
-        hits = rankings.count(self.relevant(rankings) & self.above_cutoff(rankings))
-        assert isinstance(self.cutoff, int)
-        return ratio(hits, np.minimum(rankings.judged(self.rel), self.cutoff))
+        best = np.minimum(rankings.judged(self.rel), self.depth)
+        return ratio(self.hits(rankings), best)
 
 
 class R(Measure):
@@ -55,8 +52,7 @@ class R(Measure):
     NEEDS_CUTOFF = True
 
     def score(self, rankings: Rankings) -> Floats:
-        hits = rankings.count(self.relevant(rankings) & self.above_cutoff(rankings))
-        return ratio(hits, rankings.judged(self.rel))
+        return ratio(self.hits(rankings), rankings.judged(self.rel))
 
 
 class Rprec(Measure):
@@ -112,8 +108,7 @@ class Success(Measure):
     NEEDS_CUTOFF = True
 
     def score(self, rankings: Rankings) -> Floats:
-        hits = rankings.count(self.relevant(rankings) & self.above_cutoff(rankings))
-        return (hits > 0).astype(float)
+        return (self.hits(rankings) > 0).astype(float)
 
 
 # --- judged and unjudged documents --------------------------------------------------------
@@ -130,8 +125,7 @@ class Judged(Measure):
 
     def score(self, rankings: Rankings) -> Floats:
         judged = rankings.count((rankings.relevance >= 0) & self.above_cutoff(rankings))
-        assert isinstance(self.cutoff, int)
-        return ratio(judged, np.minimum(rankings.retrieved, self.cutoff).astype(np.float64))
+        return ratio(judged, np.minimum(rankings.retrieved, self.depth).astype(np.float64))
 
 
 class Unjudged(Measure):
@@ -145,8 +139,7 @@ class Unjudged(Measure):
 
     def score(self, rankings: Rankings) -> Floats:
         judged = rankings.count((rankings.relevance >= 0) & self.above_cutoff(rankings))
-        assert isinstance(self.cutoff, int)
-        return np.asarray((np.minimum(rankings.retrieved, self.cutoff) - judged) / self.cutoff)
+        return np.asarray((np.minimum(rankings.retrieved, self.depth) - judged) / self.depth)
 
 
 class Bpref(Measure):
@@ -363,13 +356,10 @@ class AUC(Measure):
     def _below(self, rankings: Rankings, others: Floats) -> Floats:
         """Count, per row, non-relevant documents with a lower score; equal scores count half."""
         relevant = self.relevant(rankings).astype(np.float64)
-        same = np.stack((rankings.query, rankings.tie_first))
-        new = np.ones(len(relevant), bool)
-        new[1:] = (same[:, 1:] != same[:, :-1]).any(axis=0)
-        group = np.cumsum(new) - 1
+        group = np.cumsum(rankings.new_tie) - 1
         in_tie = np.bincount(group, relevant, len(relevant))[group]
         earlier = rankings.so_far(relevant > 0) - relevant
-        above = (rankings.tie_first - 1) - earlier[np.flatnonzero(new)][group]
+        above = (rankings.tie_first - 1) - earlier[rankings.new_tie][group]
         tied = rankings.tie_size - in_tie
         return np.asarray(others[rankings.query] - above - tied / 2)
 

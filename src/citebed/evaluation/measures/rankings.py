@@ -104,10 +104,7 @@ class Rankings:
         """The rankings without unjudged documents (Sakai's condensed lists)."""
         judged = self.relevance >= 0
         rows = self.rows(judged)
-        place = rows.places
-        group = np.stack((rows.query, rows.tie_first))
-        new = np.concatenate(([True], (group[:, 1:] != group[:, :-1]).any(axis=0)))[: len(place)]
-        at = np.flatnonzero(new)
+        place, at = rows.places, np.flatnonzero(rows.new_tie)
         size = np.diff(np.append(at, len(place)))
         return replace(
             rows,
@@ -129,6 +126,13 @@ class Rankings:
         )
 
     @cached_property
+    def new_tie(self) -> Flags:
+        """Which rows have another query or score than the row before."""
+        new = np.ones(len(self.query), bool)
+        new[1:] = (self.query[1:] != self.query[:-1]) | (self.tie_first[1:] != self.tie_first[:-1])
+        return new
+
+    @cached_property
     def with_ties(self) -> Flags:
         """Which queries have a judged document with the same score as another document."""
         tied = np.zeros(self.queries, bool)
@@ -139,10 +143,7 @@ class Rankings:
         """Return the queries with ties, with ties in the best or in the worst order."""
         some = self.rows(self.with_ties[self.query])
         rows = some.rows(np.lexsort((-some.relevance, some.tie_first, some.query)))
-        place = np.arange(len(rows.query))
-        new = np.ones(len(place), bool)
-        new[1:] = (rows.query[1:] != rows.query[:-1]) | (rows.tie_first[1:] != rows.tie_first[:-1])
-        within = place - np.maximum.accumulate(np.where(new, place, 0))
+        within = np.arange(len(rows.query)) - _starts(rows.new_tie)
         if lucky:
             return replace(rows, rank=rows.tie_first + within)
         worst = replace(rows, rank=rows.tie_first + rows.tie_size - 1 - within)

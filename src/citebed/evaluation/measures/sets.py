@@ -16,7 +16,7 @@ class SetP(Measure):
     """The share of the retrieved documents that are relevant."""
 
     def score(self, rankings: Rankings) -> Floats:
-        return ratio(rankings.count(self.relevant(rankings)), rankings.retrieved.astype(float))
+        return ratio(self.hits(rankings), rankings.retrieved.astype(float))
 
 
 class SetRelativeP(Measure):
@@ -27,14 +27,14 @@ class SetRelativeP(Measure):
 
     def score(self, rankings: Rankings) -> Floats:
         best = np.minimum(rankings.retrieved, rankings.judged(self.rel))
-        return ratio(rankings.count(self.relevant(rankings)), best)
+        return ratio(self.hits(rankings), best)
 
 
 class SetR(Measure):
     """The share of the relevant documents that are retrieved."""
 
     def score(self, rankings: Rankings) -> Floats:
-        return ratio(rankings.count(self.relevant(rankings)), rankings.judged(self.rel))
+        return ratio(self.hits(rankings), rankings.judged(self.rel))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +64,7 @@ class SetAP(Measure):
     """SetP times SetR."""
 
     def score(self, rankings: Rankings) -> Floats:
-        hits = rankings.count(self.relevant(rankings))
+        hits = self.hits(rankings)
         return ratio(hits * hits, rankings.retrieved * rankings.judged(self.rel))
 
 
@@ -86,7 +86,7 @@ class Utility(Measure):
     documents: int = 0
 
     def score(self, rankings: Rankings) -> Floats:
-        hits, known = rankings.count(self.relevant(rankings)), rankings.judged(self.rel)
+        hits, known = self.hits(rankings), rankings.judged(self.rel)
         missed = known - hits
         others = self.documents - rankings.retrieved - missed
         with np.errstate(over="ignore", invalid="ignore"):  # numbers near the largest
@@ -108,7 +108,7 @@ class SU(Measure):
     CITATION = "Robertson & Soboroff, The TREC 2002 filtering track report, TREC 2002"
 
     def score(self, rankings: Rankings) -> Floats:
-        hits = rankings.count(self.relevant(rankings))
+        hits = self.hits(rankings)
         known = rankings.judged(self.rel)
         utility = 2 * hits - (rankings.retrieved - hits)
         scaled = (np.maximum(ratio(utility, 2 * known), -0.5) + 0.5) / 1.5
@@ -148,7 +148,7 @@ class NumRelRet(_Count):
     """The number of relevant documents retrieved."""
 
     def score(self, rankings: Rankings) -> Floats:
-        return rankings.count(self.relevant(rankings))
+        return self.hits(rankings)
 
 
 class NumNonRelRet(_Count):

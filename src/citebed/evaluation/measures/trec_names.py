@@ -12,43 +12,7 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 from citebed.errors import CitebedError
-from citebed.evaluation.measures import (
-    AP,
-    GMAP,
-    MEASURES,
-    RR,
-    YAAP,
-    BinG,
-    Bpref,
-    ElevenPoint,
-    G,
-    GMBpref,
-    GradedRBP,
-    IPrec,
-    Measure,
-    NumNonRelRet,
-    NumQ,
-    NumRel,
-    NumRelRet,
-    NumRet,
-    P,
-    R,
-    RelativeP,
-    RnDCG,
-    Rprec,
-    RprecMult,
-    SetAP,
-    SetF,
-    SetP,
-    SetR,
-    SetRelativeP,
-    Success,
-    Unjudged,
-    Utility,
-    infAP,
-    nDCG,
-    nDCGRel,
-)  # fmt: skip
+from citebed.evaluation.measures import MEASURES, Measure, ndcg, precision, rbp, sets
 from citebed.wording import parse_number
 
 ParameterForm = Literal["one", "ranks", "levels", "whole"]
@@ -58,25 +22,33 @@ MULTIPLES = tuple(f"{part / 5:g}" for part in range(1, 11))
 
 
 class TrecMeasure(NamedTuple):
-    """A measure of trec_eval, and a function from a parameter to citebed's measure.
+    """A measure of trec_eval with citebed's class.
 
+    It has no class for the run's tag (``runid``) and for judgements as letters (``relstring``).
     ``form`` is ``one`` without parameters, ``ranks`` or ``levels`` for a line per parameter, and
-    ``whole`` for one line with all parameters. ``usual`` are the default parameters. ``by_level``
-    says whether trec_eval's ``-l`` affects the measure; ``only_10``, whether it is new in trec_eval
-    10.
+    ``whole`` for one line with all parameters, from which ``parse`` makes those of the class.
+    ``usual`` are the default parameters. ``by_level`` says whether trec_eval's ``-l`` affects the
+    measure; ``only_10``, whether it is new in trec_eval 10.
     """
 
     name: str
-    made: Callable[[str], Measure]
+    kind: type[Measure] | None
     form: ParameterForm = "one"
     usual: tuple[str, ...] = ("",)
+    parse: Callable[[str], dict[str, Any]] = lambda _: {}
     by_level: bool = True
     only_10: bool = False
 
-    @property
-    def kind(self) -> type[Measure]:
-        """The class of citebed's measure."""
-        return type(self.made(self.usual[0]))
+    def made(self, parameter: str) -> Any:
+        """Return citebed's measure, or ``None``."""
+        match self.form:
+            case "ranks":
+                given: dict[str, Any] = {"cutoff": int(parameter)}
+            case "levels":
+                given = {"cutoff": float(parameter)}
+            case _:
+                given = self.parse(parameter)
+        return self.kind and self.kind(**given)
 
     def label(self, parameter: str) -> str:
         """Return trec_eval's name for the line of a parameter."""
@@ -87,7 +59,7 @@ class TrecMeasure(NamedTuple):
         number = int(parameter) if self.form == "ranks" else f"{float(parameter):3.2f}"
         return f"{self.name}_{number}"
 
-    def lines(self, parameters: str | None) -> list[tuple[str, Measure]]:
+    def lines(self, parameters: str | None) -> list[tuple[str, Any]]:
         """Return labels and measures; ``parameters`` is the text after the dot."""
         if parameters is None or self.form == "one":
             chosen = list(self.usual)
@@ -119,31 +91,21 @@ class TrecMeasure(NamedTuple):
         return float(text)
 
 
-def _one(kind: type[Measure]) -> Callable[[str], Measure]:
-    return lambda _: kind()
-
-
-def _ranked(kind: type[Measure]) -> Callable[[str], Measure]:
-    return lambda rank: kind(cutoff=int(rank))
-
-
-def _levelled(kind: type[Measure]) -> Callable[[str], Measure]:
-    return lambda level: kind(cutoff=float(level))
-
-
-def _utility(weights: str) -> Measure:
+def _utility(weights: str) -> dict[str, Any]:
     parts = weights.split(",") if weights else ["1", "-1", "0", "0"]
     if len(parts) != 4:
         raise CitebedError(f"utility.{weights}: it takes four numbers, as in utility.1,-1,0,0.")
-    one, other, missed, others = (_a_number("utility", part) for part in parts)
-    return Utility(
-        relevant_retrieved=one, other_retrieved=other, relevant_missed=missed, other_missed=others
-    )
+    names = ("relevant_retrieved", "other_retrieved", "relevant_missed", "other_missed")
+    return {name: _a_number("utility", part) for name, part in zip(names, parts, strict=True)}
 
 
-def _rbp(pairs: str) -> Measure:
+def _gains(gains: str) -> dict[str, Any]:
+    return {"gains": gains}
+
+
+def _rbp(pairs: str) -> dict[str, Any]:
     p, gains = rbp_pairs("rbp", pairs)
-    return GradedRBP(p=p, gains=gains)
+    return {"p": p, "gains": gains}
 
 
 def rbp_pairs(owner: str, pairs: str) -> tuple[float, str]:
@@ -162,42 +124,45 @@ def _a_number(owner: str, text: str) -> float:
 
 
 TREC_MEASURES = (
-    TrecMeasure("num_q", _one(NumQ)),
-    TrecMeasure("num_ret", _one(NumRet)),
-    TrecMeasure("num_rel", _one(NumRel)),
-    TrecMeasure("num_rel_ret", _one(NumRelRet)),
-    TrecMeasure("map", _one(AP)),
-    TrecMeasure("gm_map", _one(GMAP)),
-    TrecMeasure("Rprec", _one(Rprec)),
-    TrecMeasure("bpref", _one(Bpref)),
-    TrecMeasure("recip_rank", _one(RR)),
-    TrecMeasure("iprec_at_recall", _levelled(IPrec), "levels", LEVELS),
-    TrecMeasure("P", _ranked(P), "ranks", RANKS),
-    TrecMeasure("recall", _ranked(R), "ranks", RANKS),
-    TrecMeasure("infAP", _one(infAP)),
-    TrecMeasure("gm_bpref", _one(GMBpref)),
-    TrecMeasure("Rprec_mult", _levelled(RprecMult), "levels", MULTIPLES),
-    TrecMeasure("utility", _utility, "whole"),
-    TrecMeasure("11pt_avg", lambda levels: ElevenPoint(levels=levels), "whole"),
-    TrecMeasure("binG", _one(BinG)),
-    TrecMeasure("G", lambda gains: G(gains=gains), "whole", by_level=False),
-    TrecMeasure("ndcg", lambda gains: nDCG(gains=gains), "whole", by_level=False),
-    TrecMeasure("ndcg_rel", lambda gains: nDCGRel(gains=gains), "whole", by_level=False),
-    TrecMeasure("Rndcg", lambda gains: RnDCG(gains=gains), "whole", by_level=False),
-    TrecMeasure("ndcg_cut", _ranked(nDCG), "ranks", RANKS, by_level=False),
-    TrecMeasure("map_cut", _ranked(AP), "ranks", RANKS),
-    TrecMeasure("relative_P", _ranked(RelativeP), "ranks", RANKS),
-    TrecMeasure("success", _ranked(Success), "ranks", ("1", "5", "10")),
-    TrecMeasure("set_P", _one(SetP)),
-    TrecMeasure("set_relative_P", _one(SetRelativeP)),
-    TrecMeasure("set_recall", _one(SetR)),
-    TrecMeasure("set_map", _one(SetAP)),
-    TrecMeasure("set_F", lambda b: SetF(beta=_a_number("set_F", b)) if b else SetF(), "whole"),
-    TrecMeasure("num_nonrel_judged_ret", _one(NumNonRelRet)),
-    TrecMeasure("yaap", _one(YAAP)),
-    TrecMeasure("rbp", _rbp, "whole", by_level=False, only_10=True),
-    TrecMeasure("unj", _ranked(Unjudged), "ranks", ("5", "10", "20"), only_10=True),
-)
+    TrecMeasure("num_q", sets.NumQ),
+    TrecMeasure("num_ret", sets.NumRet),
+    TrecMeasure("num_rel", sets.NumRel),
+    TrecMeasure("num_rel_ret", sets.NumRelRet),
+    TrecMeasure("map", precision.AP),
+    TrecMeasure("gm_map", precision.GMAP),
+    TrecMeasure("Rprec", precision.Rprec),
+    TrecMeasure("bpref", precision.Bpref),
+    TrecMeasure("recip_rank", precision.RR),
+    TrecMeasure("iprec_at_recall", precision.IPrec, "levels", LEVELS),
+    TrecMeasure("P", precision.P, "ranks", RANKS),
+    TrecMeasure("recall", precision.R, "ranks", RANKS),
+    TrecMeasure("infAP", precision.infAP),
+    TrecMeasure("gm_bpref", precision.GMBpref),
+    TrecMeasure("Rprec_mult", precision.RprecMult, "levels", MULTIPLES),
+    TrecMeasure("utility", sets.Utility, "whole", parse=_utility),
+    TrecMeasure("11pt_avg", precision.ElevenPoint, "whole", parse=lambda at: {"levels": at}),
+    TrecMeasure("binG", ndcg.BinG),
+    TrecMeasure("G", ndcg.G, "whole", parse=_gains, by_level=False),
+    TrecMeasure("ndcg", ndcg.nDCG, "whole", parse=_gains, by_level=False),
+    TrecMeasure("ndcg_rel", ndcg.nDCGRel, "whole", parse=_gains, by_level=False),
+    TrecMeasure("Rndcg", ndcg.RnDCG, "whole", parse=_gains, by_level=False),
+    TrecMeasure("ndcg_cut", ndcg.nDCG, "ranks", RANKS, by_level=False),
+    TrecMeasure("map_cut", precision.AP, "ranks", RANKS),
+    TrecMeasure("relative_P", precision.RelativeP, "ranks", RANKS),
+    TrecMeasure("success", precision.Success, "ranks", ("1", "5", "10")),
+    TrecMeasure("set_P", sets.SetP),
+    TrecMeasure("set_relative_P", sets.SetRelativeP),
+    TrecMeasure("set_recall", sets.SetR),
+    TrecMeasure("set_map", sets.SetAP),
+    TrecMeasure(
+        "set_F", sets.SetF, "whole",
+        parse=lambda beta: {"beta": _a_number("set_F", beta)} if beta else {},
+    ),
+    TrecMeasure("num_nonrel_judged_ret", sets.NumNonRelRet),
+    TrecMeasure("yaap", precision.YAAP),
+    TrecMeasure("rbp", rbp.GradedRBP, "whole", parse=_rbp, by_level=False, only_10=True),
+    TrecMeasure("unj", precision.Unjudged, "ranks", ("5", "10", "20"), only_10=True),
+)  # fmt: skip
 """In trec_eval's order, without runid and relstring, which are not measures of a query."""
 
 NICKNAMES = {

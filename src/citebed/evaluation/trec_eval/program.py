@@ -273,7 +273,6 @@ def z_scores(means: Means, label: str, queries: Sequence[str], values: Floats) -
 
 # --- the lines for the arguments of -m, and their order ---------------------------------------
 
-_SHOWN_JUDGEMENTS = 10
 _NOT_BUILT = ("prefs", "all_prefs", "qrels_jg")
 
 
@@ -281,33 +280,38 @@ class Line(NamedTuple):
     """A line of the output: its label, the name of its measure in trec_eval, and the measure.
 
     ``measure`` is ``None`` for the run's tag (``runid``) and for the judgements of the first
-    ``number`` documents as letters (``relstring``).
+    documents as letters (``relstring``).
     """
 
     label: str
     name: str
     measure: Measure | None
-    number: int = 0
+
+    @property
+    def number(self) -> int:
+        """The number of judgements of ``relstring``."""
+        return int(self.label.removeprefix("relstring").removeprefix("_") or "10")
 
 
-_RESIDUAL = TrecMeasure(
-    "rbp_resid",
-    lambda pairs: RBPResidual(p=rbp_pairs("rbp_resid", pairs)[0]),
-    "whole",
-    by_level=False,
-    only_10=True,
-)
+def _relstring(number: str) -> dict[str, Any]:
+    if number and not re.fullmatch(r"[0-9]{1,9}", number):
+        raise CitebedError(f"relstring.{number}: expected a whole number from 0.")
+    return {}
 
 
-def _in_order() -> Iterator[TrecMeasure | str]:
-    """Yield all measures of trec_eval in order; runid and relstring as plain names."""
-    yield "runid"
+def _residual(pairs: str) -> dict[str, Any]:
+    return {"p": rbp_pairs("rbp_resid", pairs)[0]}
+
+
+def _in_order() -> Iterator[TrecMeasure]:
+    """Yield all measures of trec_eval in order."""
+    yield TrecMeasure("runid", None)
     for each in TREC_MEASURES:
         yield each
         if each.name == "P":
-            yield "relstring"
+            yield TrecMeasure("relstring", None, "whole", parse=_relstring)
         elif each.name == "rbp":
-            yield _RESIDUAL
+            yield each._replace(name="rbp_resid", kind=RBPResidual, parse=_residual)
 
 
 def select_lines(wanted: Sequence[str], version: Version) -> list[Line]:
@@ -315,27 +319,18 @@ def select_lines(wanted: Sequence[str], version: Version) -> list[Line]:
 
     If a name is given twice, the first parameters count.
     """
-    order = [
-        each
-        for each in _in_order()
-        if version == "10.0" or isinstance(each, str) or not each.only_10
-    ]
-    names = [_name(each) for each in order]
+    order = {each.name: each for each in _in_order() if version == "10.0" or not each.only_10}
     chosen: dict[str, str | None] = {}
     for text in wanted:
-        for name, parameters in _named(text, names):
+        for name, parameters in _named(text, list(order)):
             if chosen.get(name) is None:
                 chosen[name] = parameters
     return [
-        line
-        for each in order
-        if _name(each) in chosen
-        for line in _lines(each, chosen[_name(each)])
+        Line(label, name, measure)
+        for name, each in order.items()
+        if name in chosen
+        for label, measure in each.lines(chosen[name])
     ]
-
-
-def _name(each: TrecMeasure | str) -> str:
-    return each if isinstance(each, str) else each.name
 
 
 def _named(text: str, names: Sequence[str]) -> list[tuple[str, str | None]]:
@@ -351,13 +346,3 @@ def _named(text: str, names: Sequence[str]) -> list[tuple[str, str | None]]:
     if dot and not parameters:
         raise CitebedError(f"-m {text}: missing parameter after the dot.")
     return [(name, parameters if dot else None)]
-
-
-def _lines(each: TrecMeasure | str, parameters: str | None) -> list[Line]:
-    if isinstance(each, TrecMeasure):
-        return [Line(label, each.name, measure) for label, measure in each.lines(parameters)]
-    if each == "runid" or parameters is None:
-        return [Line(each, each, None, _SHOWN_JUDGEMENTS)]
-    if not re.fullmatch(r"[0-9]{1,9}", parameters):
-        raise CitebedError(f"relstring.{parameters}: expected a whole number from 0.")
-    return [Line(f"{each}_{parameters}", each, None, int(parameters))]
