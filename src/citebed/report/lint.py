@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, overload
+from typing import Any
 
 import polars as pl
 
@@ -18,29 +17,16 @@ from citebed.wording import count
 _WIDTH = 88
 
 
-@dataclass(frozen=True, repr=False)
-class Findings(TableResult, Sequence[Finding]):
+class Findings(TableResult, tuple[Finding, ...]):
     """The findings of each check, in the order of the checks; prints like the command."""
 
-    findings: tuple[Finding, ...]
-
-    @overload
-    def __getitem__(self, at: int) -> Finding: ...
-    @overload
-    def __getitem__(self, at: slice) -> tuple[Finding, ...]: ...
-    def __getitem__(self, at: int | slice) -> Finding | tuple[Finding, ...]:
-        return self.findings[at]
-
-    def __len__(self) -> int:
-        return len(self.findings)
-
     def __repr__(self) -> str:
-        return lint_text(self.findings).rstrip("\n")
+        return lint_text(self).rstrip("\n")
 
     @property
     def has_errors(self) -> bool:
         """Whether a check of severity ``error`` found something."""
-        return any(each.count and each.check.severity == "error" for each in self.findings)
+        return any(each.count and each.check.severity == "error" for each in self)
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -49,7 +35,7 @@ class Findings(TableResult, Sequence[Finding]):
         Fields: ``check``, ``severity``, ``count`` and, for an example, ``place``, ``id``, ``what``.
         """
         rows: list[dict[str, Any]] = []
-        for finding in self.findings:
+        for finding in self:
             check = finding.check
             head = {"check": check.name, "severity": check.severity, "count": finding.count}
             nothing = {"place": None, "id": None, "what": None}
@@ -70,7 +56,7 @@ def linted(
     collection: Collection, only: Iterable[str] | None = None, *, examples: int | None = 3
 ) -> Findings:
     """Check a collection for problems, with the named checks or with all."""
-    return Findings(tuple(lint(collection, only, examples=examples)))
+    return Findings(lint(collection, only, examples=examples))
 
 
 def lint_text(findings: Sequence[Finding]) -> str:
