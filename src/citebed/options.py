@@ -21,7 +21,7 @@ class Option:
 
     ``flags`` are its names; without a long one, it is made from the field's name. ``kind`` is the
     type of a typed value if it differs from the field's. ``needs`` is the field of another option
-    without which this one has no effect.
+    without which this one has no effect. A positional argument has no flags.
     """
 
     help: str
@@ -32,12 +32,19 @@ class Option:
     metavar: str | None = None
     needs: str | None = None
     show_default: bool | str = True
+    is_positional: bool = False
 
 
 def option(default: _T, help: str, *flags: str, **settings: Any) -> _T:
-    """Declare a field with its default, its help, and the other settings of an `Option`."""
+    """Declare a field with its default, its help, and the other settings of an `Option`; or a
+    parameter of a command."""
     made = Option(help=help, flags=flags, **settings)
     return field(default=default, metadata={"option": made})
+
+
+def argument(default: _T, help: str, **settings: Any) -> _T:
+    """Declare a positional argument that users can leave out."""
+    return option(default, help, is_positional=True, **settings)
 
 
 def without(*names: str) -> tuple[str, ...]:

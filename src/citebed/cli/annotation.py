@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.options import AsJson, Quiet
+from citebed.cli.options import ReportOptions
 from citebed.cli.output import print_json, say
 from citebed.errors import CitebedError
 from citebed.options import option
 from citebed.papers.review import Review, write_proposal
 from citebed.papers.review_state import THRESHOLD
-from citebed.report.terminal import progress_bar
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnnotateOptions:
+class AnnotateOptions(ReportOptions):
     """How to annotate papers."""
 
     output: Path | None = option(
@@ -77,8 +76,6 @@ def annotate(
     ],
     options: AnnotateOptions,
     review: ReviewOptions,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
 ) -> None:
     """Extract citing sentences from PDFs of papers and resolve their references.
 
@@ -89,7 +86,7 @@ def annotate(
     Example: citebed annotate papers/*.pdf -o annotated/ --against acm-cr/
     """
     if review.review:
-        _review(papers, review, as_json, quiet)
+        _review(papers, review, options)
         return
     output = options.output
     if output is None:
@@ -107,7 +104,7 @@ def annotate(
     from citebed.collection.annotation import annotate_papers
 
     rows = []
-    with progress_bar(quiet or as_json, unit="papers") as progress:
+    with options.progress("papers") as progress:
         for paper in annotate_papers(
             papers, sections=sections, against=list(options.against), grobid=options.grobid,
             workers=options.workers, progress=progress,
@@ -115,15 +112,15 @@ def annotate(
             if paper.annotation is not None:
                 write_proposal(output, paper.path.stem, paper.annotation, paper.path)
             rows.append(_row(paper))
-    if as_json:
+    if options.as_json:
         print_json(rows)
     else:
-        _print(rows, output, quiet)
+        _print(rows, output, options.quiet)
     if any(row["unread"] for row in rows):
         raise typer.Exit(1)
 
 
-def _review(papers: list[Path], options: ReviewOptions, as_json: bool, quiet: bool) -> None:
+def _review(papers: list[Path], options: ReviewOptions, output: ReportOptions) -> None:
     """Export the confirmed annotations of a folder, or open the page that asks about the others."""
     if len(papers) != 1 or not papers[0].is_dir():
         raise CitebedError(
@@ -138,13 +135,12 @@ def _review(papers: list[Path], options: ReviewOptions, as_json: bool, quiet: bo
         )  # fmt: skip
         return
     exported = Review(papers[0], options.sure).export()
-    if as_json:
-        print_json([each._asdict() for each in exported])
-        return
-    for each in exported if not quiet else ():
+    lines = []
+    for each in exported:
         rest = "" if each.finished else f"; skipped {count(each.left_out, 'paragraph')}"
         state = "confirmed" if each.finished else "not all confirmed"
-        typer.echo(f"{printable(each.stem)}: {count(each.contexts, 'paragraph')}{rest}; {state}")
+        lines.append(f"{printable(each.stem)}: {count(each.contexts, 'paragraph')}{rest}; {state}")
+    output.print([each._asdict() for each in exported], lines)
 
 
 def _row(paper: AnnotatedPaper) -> dict[str, Any]:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citebed.cli.options import AsJson, CollectionFolder, Quiet, RowOptions, SparkOptions
-from citebed.cli.output import announce_terminal_input, print_json, print_notes, print_rows, say
-from citebed.options import option
-from citebed.report.terminal import progress_bar
+from citebed.cli.options import (
+    CollectionFolder,
+    JsonOptions,
+    ReportOptions,
+    RowOptions,
+    SparkOptions,
+)
+from citebed.cli.output import announce_terminal_input, print_json, print_notes, say
+from citebed.options import argument, option
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
@@ -96,16 +100,13 @@ def import_(
     rules: RuleOptions,
     options: ImportCommand,
     spark: SparkOptions,
-    sources: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="SOURCE…",
-            help="Files, folders and archives to read; - is standard input.",
-            show_default=False,
-        ),
-    ] = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    output: ReportOptions,
+    sources: tuple[Path, ...] = argument(
+        (),
+        "Files, folders and archives to read; - is standard input.",
+        metavar="SOURCE…",
+        show_default=False,
+    ),
 ) -> None:
     """Import bibliographies, papers and judgements into a collection.
 
@@ -133,7 +134,7 @@ def import_(
         )
     if not sources and not (collection / "citebed.toml").is_file():
         raise typer.BadParameter("name at least one file, folder or archive to read")
-    if Path("-") in (sources or ()):
+    if Path("-") in sources:
         announce_terminal_input("records")
     changes = {name: value for name, value in vars(rules).items() if name != "profile"}
     changes |= {name: _items(changes[name]) for name in ("types", "languages", "sections")}
@@ -145,13 +146,13 @@ def import_(
         absolute=options.absolute_paths,
         **others,
     )
-    with progress_bar(quiet or as_json) as progress:
+    with output.progress() as progress:
         if spark.on is None:
-            report = import_sources(collection, sources or [], how, progress)
+            report = import_sources(collection, sources, how, progress)
         else:
             with spark.engine() as there:
-                report = there.import_sources(collection, sources or [], how, progress)
-    _print_import(report, as_json, quiet)
+                report = there.import_sources(collection, sources, how, progress)
+    _print_import(report, output)
 
 
 def _items(text: str | None) -> tuple[str, ...] | None:
@@ -161,10 +162,10 @@ def _items(text: str | None) -> tuple[str, ...] | None:
     return () if items == ("all",) else items
 
 
-def _print_import(report: ImportReport, as_json: bool, quiet: bool) -> None:
-    if as_json:
+def _print_import(report: ImportReport, output: ReportOptions) -> None:
+    if output.as_json:
         print_json(report.rows())
-    elif not quiet:
+    elif not output.quiet:
         print_report(report)
 
 
@@ -196,8 +197,7 @@ def forget(
             show_default=False,
         ),
     ],
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    output: ReportOptions,
 ) -> None:
     """Remove sources or single papers from a collection.
 
@@ -211,10 +211,10 @@ def forget(
     """
     from citebed.collection import forget_sources
 
-    with progress_bar(quiet or as_json) as progress:
+    with output.progress() as progress:
         report = forget_sources(collection, sources, progress)
-    _print_import(report, as_json, quiet)
-    if not (as_json or quiet) and (collection / "index").exists():
+    _print_import(report, output)
+    if not (output.as_json or output.quiet) and (collection / "index").exists():
         index = f"citebed index {printable(collection)}"
         say(f"note: the index still has what you forgot; run: {index}")
 
@@ -223,13 +223,10 @@ def stats(
     collection: CollectionFolder,
     output: RowOptions,
     spark: SparkOptions,
-    plot: Annotated[Path | None, typer.Option(help="Save a figure (.svg or .png).")] = None,
-    first_table: Annotated[
-        bool,
-        typer.Option(
-            "--table1", help="Print the statistics in the layout of Table 1 of the ACM-CR paper."
-        ),
-    ] = False,
+    plot: Path | None = option(None, "Save a figure (.svg or .png)."),
+    first_table: bool = option(
+        False, "Print the statistics in the layout of Table 1 of the ACM-CR paper.", "--table1"
+    ),
 ) -> None:
     """Count documents, citing paragraphs and sentences, queries, and references of a collection.
 
@@ -238,7 +235,6 @@ def stats(
     from citebed.collection import open_collection
     from citebed.report.collection import collection_stats, statistics_text, table1
 
-    style = output.style
     if spark.on is None:
         numbers = collection_stats(open_collection(collection))
     else:
@@ -252,25 +248,19 @@ def stats(
         say(f"drew {printable(plot)}")
     if first_table:
         table = table1(numbers.collection)
-        text = table.text()
         rows = [dict(zip(table.head, row, strict=True)) for row in table.lines]
+        output.print(lambda: rows, table.text)
     else:
-        text = statistics_text(numbers.collection, numbers.index) if style == "table" else ""
-        rows = numbers.rows
-    if style == "table":
-        typer.echo(text, nl=False)
-    else:
-        print_rows(rows, style)
+        output.print(
+            lambda: numbers.rows, lambda: statistics_text(numbers.collection, numbers.index)
+        )
 
 
 def lint(
     collection: CollectionFolder,
     output: RowOptions,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(help="Run only this check, e.g. duplicate-dois (repeatable)."),
-    ] = None,
-    examples: Annotated[int, typer.Option(min=0, help="Number of examples per finding.")] = 3,
+    only: tuple[str, ...] = option((), "Run only this check, e.g. duplicate-dois (repeatable)."),
+    examples: int = option(3, "Number of examples per finding.", min=0),
 ) -> int:
     """Check a collection for errors that would distort an experiment.
 
@@ -282,12 +272,8 @@ def lint(
     from citebed.collection import open_collection
     from citebed.report.lint import linted
 
-    style = output.style
     findings = linted(open_collection(collection), only or None, examples=examples)
-    if style == "table":
-        sys.stdout.write(f"{findings}\n")
-    else:
-        print_rows(findings.rows, style)
+    output.print(lambda: findings.rows, lambda: f"{findings}\n")
     return int(findings.has_errors)
 
 
@@ -302,13 +288,9 @@ def export(
             show_default=False,
         ),
     ],
-    queries: Annotated[
-        list[str] | None, typer.Option(help="Export only this query set (repeatable).")
-    ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Overwrite existing files.")
-    ] = False,
-    as_json: AsJson = False,
+    output: JsonOptions,
+    queries: tuple[str, ...] = option((), "Export only this query set (repeatable)."),
+    overwrite: bool = option(False, "Overwrite existing files."),
 ) -> None:
     """Export a collection in a format that other tools read.
 
@@ -318,16 +300,12 @@ def export(
     from citebed.collection.exporting import export as run_export
 
     opened = open_collection(collection)
-    report = run_export(opened, form, target, query_sets=queries, overwrite=overwrite)
-    if as_json:
-        print_json(report.rows())
-        return
-    for line in report.lines():
-        typer.echo(line)
+    report = run_export(opened, form, target, query_sets=queries or None, overwrite=overwrite)
+    output.print(report.rows(), report.lines())
 
 
 @dataclass(frozen=True, kw_only=True)
-class FetchOptions:
+class FetchOptions(JsonOptions):
     """The source of a download, and settings of the encoder."""
 
     mirror: str | None = option(None, "Mirror to download from (https:// or file://).")
@@ -349,21 +327,16 @@ class FetchOptions:
 
 def fetch(
     options: FetchOptions,
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            help="Name of a public collection, or 'encoder'. Without a name, list all.",
-            show_default=False,
-        ),
-    ] = None,
-    folder: Annotated[
-        Path | None,
-        typer.Argument(
-            help="Target folder (default: NAME; the encoder goes to citebed's model folder).",
-            show_default=False,
-        ),
-    ] = None,
-    as_json: AsJson = False,
+    name: str | None = argument(
+        None,
+        "Name of a public collection, or 'encoder'. Without a name, list all.",
+        show_default=False,
+    ),
+    folder: Path | None = argument(
+        None,
+        "Target folder (default: NAME; the encoder goes to citebed's model folder).",
+        show_default=False,
+    ),
 ) -> None:
     """Download a public collection or the encoder. Interrupted downloads resume.
 
@@ -376,41 +349,39 @@ def fetch(
     from citebed.collection.fetching.public_collections import fetch as fetch_files
 
     if name is None:
-        if as_json:
-            fields = ("name", "title", "about", "licence", "homepage")
-            print_json([{each: getattr(x, each) for each in fields} for x in CATALOGUE.values()])
-            return
-        for item in CATALOGUE.values():
-            typer.echo(f"{item.name:14} {item.about}\n{'':14} {item.homepage}; {item.licence}")
-        typer.echo(f"{ENCODER:14} the encoder for 'citebed index --neural' (not a collection)")
+        items = CATALOGUE.values()
+        fields = ("name", "title", "about", "licence", "homepage")
+        rows = [{each: getattr(item, each) for each in fields} for item in items]
+        lines = [f"{x.name:14} {x.about}\n{'':14} {x.homepage}; {x.licence}" for x in items]
+        about = f"{ENCODER:14} the encoder for 'citebed index --neural' (not a collection)"
+        options.print(rows, [*lines, about])
         return
     if name == ENCODER:
-        _fetch_encoder(folder, options, as_json)
+        _fetch_encoder(folder, options)
         return
     if options.source is not None:
         raise typer.BadParameter("--from works only with 'encoder'. Use --mirror for collections.")
     folder = folder or Path(name)
-    with progress_bar(as_json) as progress:
+    with options.progress() as progress:
         report = fetch_files(name, folder, mirror=options.mirror, progress=progress)
-    if as_json:
-        names = ("path", "state", "bytes", "sha256")
-        print_json([{each: getattr(file, each) for each in names} for file in report.files])
-        return
-    for file in report.files:
-        typer.echo(
-            f"{file.state:8} {printable(folder / file.path)}  {file.bytes:,} bytes  "
-            f"sha256 {file.sha256}"
-        )
-    typer.echo(f"\nNow run:\n  {printable(CATALOGUE[name].import_command(folder))}")
+    facts = ("path", "state", "bytes", "sha256")
+    rows = [{each: getattr(file, each) for each in facts} for file in report.files]
+    lines = [
+        f"{file.state:8} {printable(folder / file.path)}  {file.bytes:,} bytes  "
+        f"sha256 {file.sha256}"
+        for file in report.files
+    ]
+    then = f"\nNow run:\n  {printable(CATALOGUE[name].import_command(folder))}"
+    options.print(rows, [*lines, then])
 
 
-def _fetch_encoder(folder: Path | None, options: FetchOptions, as_json: bool) -> None:
+def _fetch_encoder(folder: Path | None, options: FetchOptions) -> None:
     from citebed.retrieval.encoders.fetch import fetch_encoder
     from citebed.retrieval.vectors.trained_weights import SHIPPED_STUDENT as SHIPPED
 
     if options.source is not None and options.mirror is not None:
         raise typer.BadParameter("--from and --mirror were given. Choose one.")
-    with progress_bar(as_json) as progress:
+    with options.progress() as progress:
         encoder = fetch_encoder(
             folder,
             source=options.source,
@@ -420,10 +391,8 @@ def _fetch_encoder(folder: Path | None, options: FetchOptions, as_json: bool) ->
             progress=progress,
         )
     place = printable(encoder.folder)
-    if as_json:
-        about = {"bytes": encoder.bytes, "fingerprint": encoder.fingerprint}
-        print_json([{"path": place, "state": encoder.state, **about}])
-        return
-    typer.echo(f"{encoder.state:8} {place}  {encoder.bytes:,} bytes")
+    facts = ("state", "bytes", "fingerprint")
+    row = {"path": place, **{each: getattr(encoder, each) for each in facts}}
     flag = "--neural" if folder is None else f"--encoder {shlex.quote(place)}"
-    typer.echo(f"\nNow run:\n  citebed index COLLECTION {flag}")
+    about = f"{encoder.state:8} {place}  {encoder.bytes:,} bytes"
+    options.print([row], [about, f"\nNow run:\n  citebed index COLLECTION {flag}"])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from citebed.cli.options import Measures, QrelsFile, RunFiles, TableOptions, typed
-from citebed.cli.output import check_page, print_lines, print_rows, print_tables, write_page
+from citebed.cli.output import check_page, print_lines, write_page
 from citebed.errors import CitebedError
 from citebed.evaluation.options import CONTRASTED, POOLED, ContrastOptions, PoolBiasOptions
 from citebed.options import option
@@ -97,7 +97,7 @@ def contrast(
         from citebed.report.contrast_page import contrast_page
 
         notes.append(write_page(output.report, contrast_page(contrasted, typed(context))))
-    _print(contrasted, output.part, style, contrast_tables(contrasted, output.part, full=full))
+    _print(contrasted, output.part, output, contrast_tables(contrasted, output.part, full=full))
     print_lines(contrast_lines(contrasted, output.part, full=full), style)
     judged = count(len(contrasted.sets.query_ids), "query")
     scored = count(len(contrasted.before.runs), "run")
@@ -123,12 +123,11 @@ def find_pair(pair: tuple[str, str] | None, runs: Sequence[Path]) -> tuple[str, 
     return first, second
 
 
-def _print(parts: MultiTableResult, part: str | None, style: str, tables: Iterable[Table]) -> None:
+def _print(
+    parts: MultiTableResult, part: str | None, output: TableOptions, tables: Iterable[Table]
+) -> None:
     """Print one part or all; rows of all parts have their part's name (except per-query rows)."""
-    if style in ("json", "csv"):
-        print_rows(parts.all_rows() if part is None else parts.rows(part), style)
-    else:
-        print_tables(tables, style)
+    output.print_tables(lambda: parts.rows(part) if part else parts.all_rows(), tables)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +158,7 @@ def pool_bias(
 
     style, part, full = output.style, output.part, output.full
     bias = measure_bias(qrels, runs, measures or POOLED, options)
-    _print(bias, part, style, bias_tables(bias, part, full=full))
+    _print(bias, part, output, bias_tables(bias, part, full=full))
     print_lines(bias_lines(bias, full=full), style)
     if part is None and not full and style == "table":
         typer.echo(REST.format("every difference that depends on unjudged documents"))

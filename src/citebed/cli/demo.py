@@ -6,7 +6,6 @@ import shlex
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -173,14 +172,12 @@ def _print_command(command: str, *, is_first: bool = False) -> None:
 
 
 def docs(
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", help="Output folder (default: in your cache folder)."),
-    ] = None,
-    browser: Annotated[
-        bool,
-        typer.Option("--open/--no-open", help="Open the handbook in a browser, or only write it."),
-    ] = True,
+    out: Path | None = option(
+        None, "Output folder (default: in your cache folder).", "-o", "--out"
+    ),
+    browser: bool = option(
+        True, "Open the handbook in a browser, or only write it.", "--open/--no-open"
+    ),
 ) -> None:
     """Open the handbook in a browser: all pages, with a search, offline.
 

@@ -23,7 +23,7 @@ from citebed.cli.options import (
 from citebed.cli.output import check_page, print_lines, print_rows
 from citebed.errors import CitebedError
 from citebed.evaluation.options import DEFAULT_MEASURES, Design, Plan, Resampling, Settings
-from citebed.options import option, without
+from citebed.options import argument, option, without
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
@@ -186,9 +186,7 @@ def compare(
 
 
 def measures_(
-    name: Annotated[
-        str | None, typer.Argument(help="Measure to explain in full.", metavar="[NAME]")
-    ] = None,
+    name: str | None = argument(None, "Measure to explain in full.", metavar="[NAME]"),
 ) -> None:
     """List the measures, or explain one: formula, parameters, edge cases, reference.
 

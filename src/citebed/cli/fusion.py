@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from citebed.cli.judgements import Out, made_of
 from citebed.cli.options import RunFiles
 from citebed.cli.output import say
 from citebed.errors import CitebedError
+from citebed.options import option
 from citebed.wording import count, printable
 
 
 def fuse(
     runs: RunFiles,
     out: Out,
-    method: Annotated[
-        str,
-        typer.Option(
-            help="rrf, combsum, combmnz, combmed, combmin, combmax, isr, borda or interpolate."
-        ),
-    ] = "rrf",
-    normalise: Annotated[
-        str | None,
-        typer.Option(help="Score normalisation: minmax (default), zscore, sum, rank, max or none."),
-    ] = None,
-    weights: Annotated[
-        str | None, typer.Option(help="One weight per run, e.g. 0.7,0.3 (methods that sum scores).")
-    ] = None,
-    depth: Annotated[int, typer.Option("-k", "--depth", help="Documents per query.")] = 1000,
-    k0: Annotated[float, typer.Option("--k0", help="RRF constant k.")] = 60.0,
-    tag: Annotated[
-        str | None, typer.Option(help="Run tag (default: the output file's name).")
-    ] = None,
+    method: str = option(
+        "rrf", "rrf, combsum, combmnz, combmed, combmin, combmax, isr, borda or interpolate."
+    ),
+    normalise: str | None = option(
+        None, "Score normalisation: minmax (default), zscore, sum, rank, max or none."
+    ),
+    weights: str | None = option(
+        None, "One weight per run, e.g. 0.7,0.3 (methods that sum scores)."
+    ),
+    depth: int = option(1000, "Documents per query.", "-k", "--depth"),
+    k0: float = option(60.0, "RRF constant k."),
+    tag: str | None = option(None, "Run tag (default: the output file's name)."),
 ) -> None:
     """Fuse several runs into one, by scores or by ranks.
 

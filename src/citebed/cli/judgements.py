@@ -13,7 +13,7 @@ import typer
 from citebed.cli.options import QrelsFile, QrelsFiles, RowOptions, command_group
 from citebed.cli.output import print_notes, print_rows, say
 from citebed.errors import CitebedError, FormatError
-from citebed.options import option
+from citebed.options import argument, option
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
@@ -33,14 +33,12 @@ def stats(
     files: QrelsFiles,
     output: RowOptions,
     rel: Relevant = 1,
-    documents: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N|COLLECTION",
-            help="Number of documents, or the collection (default: the collection that contains "
-            "the judgements).",
-        ),
-    ] = None,
+    documents: str | None = option(
+        None,
+        "Number of documents, or the collection (default: the collection that contains "
+        "the judgements).",
+        metavar="N|COLLECTION",
+    ),
 ) -> None:
     """Describe judgement sets. Counts queries, grades, judgements per query and sources.
 
@@ -53,17 +51,16 @@ def stats(
     from citebed.evaluation.judgements.sets import read_labelled_sets
     from citebed.evaluation.judgements.statistics import describe
 
-    style = output.style
     sets = read_labelled_sets(files)
     statistics = [
         describe(one, rel, _count_documents(documents, path))
         for path, one in zip(files, sets, strict=True)
     ]
     print_notes(note for one in sets for note in one.notes)
-    if style != "table":
-        print_rows([row for one in statistics for row in one.rows()], style)
-    else:
-        _print_statistics(statistics)
+    output.print(
+        lambda: [row for one in statistics for row in one.rows()],
+        lambda: _statistics_text(statistics),
+    )
 
 
 def _count_documents(text: str | None, qrels: Path) -> int | None:
@@ -83,8 +80,8 @@ def _count_documents(text: str | None, qrels: Path) -> int | None:
     return open_collection(folder).document_count
 
 
-def _print_statistics(statistics: Sequence[JudgementStatistics]) -> None:
-    """Print a row per figure and a column per set; then means per query of each source."""
+def _statistics_text(statistics: Sequence[JudgementStatistics]) -> str:
+    """Return a row per figure and a column per set; then means per query of each source."""
     from citebed.report.tables import text_table
 
     def cell(value: float | None) -> str:
@@ -98,16 +95,15 @@ def _print_statistics(statistics: Sequence[JudgementStatistics]) -> None:
     names = dict.fromkeys(name for each in values for name in each)
     figures = [name for name in names if not name.startswith(by_source)]
     rows = [[name, *(cell(value.get(name)) for value in values)] for name in figures]
-    typer.echo(text_table(["", *(one.name for one in statistics)], rows).text(), nl=False)
+    text = text_table(["", *(one.name for one in statistics)], rows).text()
     rows = [
         [one.name, source, *(f"{value:.2f}" for value in tally.per_query(one.queries).values())]
         for one in statistics
         for source, tally in {"all": one.total, **one.sources}.items()
         if one.sources
     ]
-    if rows:
-        head = ["judgements per query", "from", "judged", "relevant", "not relevant"]
-        typer.echo("\n" + text_table(head, rows, (0, 1)).text(), nl=False)
+    head = ["judgements per query", "from", "judged", "relevant", "not relevant"]
+    return f"{text}\n{text_table(head, rows, (0, 1)).text()}" if rows else text
 
 
 # --- sample, subset ---------------------------------------------------------------------------
@@ -117,11 +113,10 @@ def sample(
     qrels: QrelsFile,
     out: Out,
     share: Annotated[float, typer.Option(help="Share to keep, above 0 and up to 1.")],
-    by: Annotated[
-        Literal["judgement", "query"],
-        typer.Option(help="Draw judgements of every query, or whole queries."),
-    ] = "judgement",
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
+    by: Literal["judgement", "query"] = option(
+        "judgement", "Draw judgements of every query, or whole queries."
+    ),
+    seed: int = option(0, "Random seed.", min=0),
 ) -> None:
     """Draw a random share of the judgements.
 
@@ -154,9 +149,7 @@ def subset(
     qrels: QrelsFile,
     out: Out,
     options: SubsetOptions,
-    runs: Annotated[
-        list[Path] | None, typer.Argument(help="Runs for --depth.", metavar="[RUN…]")
-    ] = None,
+    runs: tuple[Path, ...] = argument((), "Runs for --depth.", metavar="[RUN…]"),
 ) -> None:
     """Keep some judgements. Choose by query, document, source or grade, or by a pool of runs.
 
@@ -184,7 +177,7 @@ def subset(
         sources=sources,
     )  # fmt: skip
     if depth is not None:
-        after = pooled(after, (read_run(path) for path in runs or ()), depth)
+        after = pooled(after, map(read_run, runs), depth)
     for what, named, column in (
         ("query", queries, "query_id"), ("document", documents, "doc_id"),
     ):  # fmt: skip
@@ -196,7 +189,7 @@ def subset(
             )
     facts: dict[str, Any] = {"tool": "qrels subset", "min_relevance": options.min_relevance}
     facts |= {"depth": depth, "sources": sources}
-    files = (options.queries, options.documents, *(runs or ()))
+    files = (options.queries, options.documents, *runs)
     _store(out, before, after, facts, [path for path in files if path is not None])
 
 
@@ -248,12 +241,9 @@ def merge(
     ],
     out: Out,
     output: RowOptions,
-    grades: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map", help="Change grades of a set before merging, e.g. NAME:1=3,2=3 (repeatable)."
-        ),
-    ] = None,
+    grades: tuple[str, ...] = option(
+        (), "Change grades of a set before merging, e.g. NAME:1=3,2=3 (repeatable).", "--map"
+    ),
 ) -> None:
     """Merge judgement sets by a rule. Conflicts are counted and listed.
 
@@ -267,13 +257,13 @@ def merge(
     from citebed.evaluation.judgements.sets import RULES, read_labelled_sets
     from citebed.evaluation.judgements.sets import merge as merge_sets
 
-    style, maps = output.style, _parse_maps(grades or [])
+    maps = _parse_maps(grades)
     sets = read_labelled_sets(files)
     merged = merge_sets(sets, rule, maps)
     facts = {"tool": "qrels merge", "rule": rule, "map": maps, "conflicts": merged.conflicts.height}
     _write(out, merged.qrels, facts, files)
-    if style != "table":
-        print_rows(merged.conflicts.to_dicts(), style)
+    if output.is_rows:
+        print_rows(merged.conflicts.to_dicts(), output.style)
     elif merged.conflicts.height:
         from citebed.report.tables import frame_table
 
@@ -293,7 +283,7 @@ def merge(
     say(f"wrote {_amount(merged.qrels)} to {printable(out)}")
 
 
-def _parse_maps(texts: list[str]) -> dict[str, dict[int, int]]:
+def _parse_maps(texts: Sequence[str]) -> dict[str, dict[int, int]]:
     maps: dict[str, dict[int, int]] = {}
     for text in texts:
         name, colon, pairs = text.rpartition(":")
@@ -327,21 +317,12 @@ def expand(
         ),
     ],
     out: Out,
-    at_least: Annotated[
-        int, typer.Option(help="Minimum co-citations with one relevant document.")
-    ] = 2,
-    grade: Annotated[int, typer.Option(help="Grade of the proposed documents.")] = 1,
+    at_least: int = option(2, "Minimum co-citations with one relevant document."),
+    grade: int = option(1, "Grade of the proposed documents."),
     rel: Relevant = 1,
-    label: Annotated[
-        str, typer.Option(help="Source label for the new judgements (field 2).")
-    ] = "cocited",
-    not_own_paper: Annotated[
-        bool,
-        typer.Option("--not-own-paper", help="Ignore the reference list of the query's own paper."),
-    ] = False,
-    queries: Annotated[
-        str | None, typer.Option(help="Query set or file (default: the judgements' query set).")
-    ] = None,
+    label: str = option("cocited", "Source label for the new judgements (field 2)."),
+    not_own_paper: bool = option(False, "Ignore the reference list of the query's own paper."),
+    queries: str | None = option(None, "Query set or file (default: the judgements' query set)."),
 ) -> None:
     """Propose judgements of co-cited documents.
 
@@ -448,5 +429,5 @@ def _amount(qrels: Qrels) -> str:
 
 qrels = command_group(
     "Describe, sample, merge or extend judgement sets (qrels).",
-    stats=stats, sample=sample, subset=subset, difference=difference, merge=merge, expand=expand,
+    stats, sample, subset, difference, merge, expand,
 )  # fmt: skip

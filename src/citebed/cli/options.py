@@ -4,24 +4,37 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import Field, dataclass, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import typer
 from typer.core import TyperCommand
 from typer.models import ArgumentInfo
 
+from citebed.cli.output import Rows, print_json, print_rows
 from citebed.errors import CitebedError
 from citebed.options import Option, option
+from citebed.report.terminal import progress_bar
 from citebed.wording import printable
 
 if TYPE_CHECKING:
+    from citebed.collection.progress import Progress
     from citebed.distributed.engine import Engine
+    from citebed.report.tables import Table
 
 LAST = ("format", "as_json", "as_csv", "quiet")
 """Options that every help text lists last."""
@@ -34,34 +47,82 @@ class PlainCommand(TyperCommand):
         return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
 
 
-def command(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a command whose parameters that are dataclasses become their options.
+class _Declared(NamedTuple):
+    """An option or argument: its name, its declaration, the type of its value, its default."""
 
-    The command line has one option for each field made by `citebed.options.option`, also of
-    dataclasses inside; the function receives the dataclasses.
+    name: str
+    option: Option
+    kind: Any
+    default: Any
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether the type is ``tuple[X, ...]``."""
+        return get_origin(self.kind) is tuple and get_args(self.kind)[-1] is Ellipsis
+
+    @property
+    def parameter(self) -> Parameter:
+        """What typer makes the option from."""
+        about, kind, default = self.option, self.kind, self.default
+        if self.is_repeatable:
+            kind, default = list[get_args(kind)[0]] | None, None  # type: ignore[misc]
+        if about.is_positional:
+            metavar = about.metavar or _metavar(self.name, kind)
+            info: Any = typer.Argument(
+                help=about.help, metavar=metavar, show_default=about.show_default
+            )
+        else:
+            flags = list(about.flags)
+            if len(self.name) > 1 and not any(flag.startswith("--") for flag in flags):
+                flags.insert(0, f"--{self.name.replace('_', '-')}")
+            info = typer.Option(
+                *flags, help=about.help, min=about.min, max=about.max, metavar=about.metavar,
+                show_default=about.show_default,
+            )  # fmt: skip
+        annotation = Annotated[kind, info]  # type: ignore[valid-type]
+        return Parameter(self.name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+    def value(self, given: Any) -> Any:
+        """Return the value for the field or the parameter."""
+        if not self.is_repeatable:
+            return given
+        return self.default if given is None else tuple(given)
+
+
+def command(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a command whose parameters are made by `option`, `argument` and dataclasses of them.
+
+    The command line has one option for each field of a dataclass, also of dataclasses inside; the
+    function receives the dataclasses.
     """
     groups: dict[str, Any] = {}
+    grouped: dict[str, _Declared] = {}
+    single: dict[str, _Declared] = {}
     parameters: dict[str, Parameter] = {}
-    declared: dict[str, Option] = {}
-    for parameter in signature(function, eval_str=True).parameters.values():
-        if is_dataclass(_plain(parameter.annotation)):
-            groups[parameter.name] = parameter.annotation
-            for field, kind in _options(parameter.annotation):
-                declared[field.name] = field.metadata["option"]
-                parameters[field.name] = _parameter(field, kind)
+    for name, parameter in signature(function, eval_str=True).parameters.items():
+        kind = parameter.annotation
+        if is_dataclass(_plain(kind)):
+            groups[name] = kind
+            inside = {each.name: each for each in _options(kind)}
+            grouped |= inside
+            parameters |= {each.name: each.parameter for each in inside.values()}
+        elif isinstance(parameter.default, Field):
+            default = parameter.default
+            single[name] = _Declared(name, default.metadata["option"], kind, default.default)
+            parameters[name] = single[name].parameter
         else:
-            parameters[parameter.name] = parameter.replace(kind=Parameter.KEYWORD_ONLY)
-            for info in get_args(parameter.annotation)[1:]:
+            parameters[name] = parameter.replace(kind=Parameter.KEYWORD_ONLY)
+            for info in get_args(kind)[1:]:
                 if isinstance(info, ArgumentInfo) and info.metavar is None:
-                    is_list = "list" in str(parameter.annotation)
-                    info.metavar = parameter.name.upper() + "…" * is_list
+                    info.metavar = _metavar(name, kind)
     takes_context = parameters.pop("context", None) is not None
     parameters |= {name: parameters.pop(name) for name in LAST if name in parameters}
+    declared = grouped | single
 
     @wraps(function)
     def run(context: typer.Context, **values: Any) -> Any:
         for name, value in values.items():
-            needed = declared[name].needs if name in declared else None
+            needed = declared[name].option.needs if name in declared else None
             is_nan = isinstance(value, float) and math.isnan(value)
             wrong = "nan is not a number." if is_nan else None
             if needed and is_given(context, name) and not values[needed]:
@@ -69,8 +130,9 @@ def command(function: Callable[..., Any]) -> Callable[..., Any]:
             if wrong:
                 given = next(each for each in context.command.params if each.name == name)
                 raise typer.BadParameter(wrong, context, given)
+        values |= {name: each.value(values[name]) for name, each in declared.items()}
         made = {name: _build(kind, values) for name, kind in groups.items()}
-        others = {name: value for name, value in values.items() if name not in declared}
+        others = {name: value for name, value in values.items() if name not in grouped}
         own = {"context": context} if takes_context else {}
         return function(**own, **others, **made)
 
@@ -87,57 +149,44 @@ def _plain(kind: Any) -> Any:
     return get_args(kind)[0] if get_origin(kind) is Annotated else kind
 
 
-def _options(kind: Any) -> Iterator[tuple[Field[Any], Any]]:
-    """Yield the fields that are options, also of dataclasses inside, with the types of values."""
+def _metavar(name: str, kind: Any) -> str:
+    return name.upper() + "…" * ("list" in str(kind))
+
+
+def _fields(kind: Any) -> Iterator[tuple[Field[Any], Any]]:
+    """Yield the fields of a dataclass that are options or dataclasses, with their types."""
     left_out = get_args(kind)[1] if get_origin(kind) is Annotated else ()
     hints = get_type_hints(_plain(kind), include_extras=True)
     for field in fields(_plain(kind)):
-        if field.name in left_out:
-            continue
-        if "option" in field.metadata:
-            yield field, field.metadata["option"].kind or hints[field.name]
-        elif is_dataclass(_plain(hints[field.name])):
-            yield from _options(hints[field.name])
+        is_offered = "option" in field.metadata or is_dataclass(_plain(hints[field.name]))
+        if is_offered and field.name not in left_out:
+            yield field, hints[field.name]
 
 
-def _has_many(kind: Any) -> bool:
-    """Return True for ``tuple[X, ...]``, which is a repeatable option."""
-    return get_origin(kind) is tuple and get_args(kind)[-1] is Ellipsis
-
-
-def _parameter(field: Field[Any], kind: Any) -> Parameter:
-    """Return what typer makes an option from."""
-    declared: Option = field.metadata["option"]
-    default, flags = field.default, list(declared.flags)
-    if _has_many(kind):
-        kind, default = list[get_args(kind)[0]] | None, None  # type: ignore[misc]
-    if len(field.name) > 1 and not any(flag.startswith("--") for flag in flags):
-        flags.insert(0, f"--{field.name.replace('_', '-')}")
-    info = typer.Option(
-        *flags, help=declared.help, min=declared.min, max=declared.max, metavar=declared.metavar,
-        show_default=declared.show_default,
-    )  # fmt: skip
-    annotation = Annotated[kind, info]
-    return Parameter(field.name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+def _options(kind: Any) -> Iterator[_Declared]:
+    """Yield the options of a dataclass, also of dataclasses inside."""
+    for field, hint in _fields(kind):
+        if option := field.metadata.get("option"):
+            yield _Declared(field.name, option, option.kind or hint, field.default)
+        else:
+            yield from _options(hint)
 
 
 def _build(kind: Any, values: Mapping[str, Any]) -> Any:
-    """Make a dataclass from the options' values; missing options keep their default."""
-    offered = {field.name: field_kind for field, field_kind in _options(kind)}
-    made = {}
-    for name, inside in get_type_hints(_plain(kind), include_extras=True).items():
-        if is_dataclass(_plain(inside)):
-            made[name] = _build(inside, values)
-        elif name in offered and not (_has_many(offered[name]) and values[name] is None):
-            made[name] = tuple(values[name]) if _has_many(offered[name]) else values[name]
+    """Make a dataclass from the values of its options; other fields keep their default."""
+    made = {
+        field.name: values[field.name] if "option" in field.metadata else _build(hint, values)
+        for field, hint in _fields(kind)
+    }
     return _plain(kind)(**made)
 
 
-def command_group(help: str, **commands: Callable[..., Any]) -> typer.Typer:
-    """Return a command with subcommands; ``_`` in a name becomes ``-`` unless it comes last."""
+def command_group(help: str, *commands: Callable[..., Any]) -> typer.Typer:
+    """Return a command with subcommands, which are named like their functions with ``-``."""
     group = typer.Typer(help=help, no_args_is_help=True, rich_markup_mode=None)
-    for name, function in commands.items():
-        group.command(name.rstrip("_").replace("_", "-"), cls=PlainCommand)(command(function))
+    for function in commands:
+        name = function.__name__.replace("_", "-")
+        group.command(name, cls=PlainCommand)(command(function))
     return group
 
 
@@ -171,7 +220,6 @@ def typed(context: typer.Context) -> str:
     return shlex.join(words)
 
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON, for programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress and summary.")]
 CollectionFolder = Annotated[
     Path, typer.Argument(metavar="COLLECTION", help="The collection's folder.", show_default=False)
@@ -192,6 +240,33 @@ TableFormat = Literal["table", "json", "csv", "markdown", "latex"]
 
 
 @dataclass(frozen=True, kw_only=True)
+class JsonOptions:
+    """What a command prints about its work: lines for people, or rows of JSON."""
+
+    as_json: bool = option(False, "Print the results as JSON, for programs.", "--json")
+    quiet: bool = False
+
+    def progress(self, unit: str = "bytes") -> AbstractContextManager[Progress]:
+        """Show the progress, unless a program reads the output."""
+        return progress_bar(self.quiet or self.as_json, unit=unit)
+
+    def print(self, rows: Rows, lines: Iterable[str]) -> None:
+        """Print rows for programs or lines for people."""
+        if self.as_json:
+            print_json(rows)
+        elif not self.quiet:
+            for line in lines:
+                typer.echo(line)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions(JsonOptions):
+    """What a command prints about its work, if anything."""
+
+    quiet: bool = option(False, "Hide progress and summary.", "-q")
+
+
+@dataclass(frozen=True, kw_only=True)
 class RowOptions:
     """The format of the output: a table for people, or rows for programs."""
 
@@ -209,12 +284,37 @@ class RowOptions:
             raise CitebedError(f"{' and '.join(styles.values())} were given. Choose one.")
         return next(iter(styles), "table")
 
+    def __post_init__(self) -> None:
+        self.style  # noqa: B018 - an error before the work begins
+
+    @property
+    def is_rows(self) -> bool:
+        """Whether the output is rows for programs."""
+        return self.style in ("json", "csv")
+
+    def print(self, rows: Callable[[], Rows], text: Callable[[], str]) -> None:
+        """Print rows for programs, or a text for people."""
+        if self.is_rows:
+            print_rows(rows(), self.style)
+        else:
+            typer.echo(text(), nl=False)
+
 
 @dataclass(frozen=True, kw_only=True)
 class TableOptions(RowOptions):
     """The format of the output, with further formats of tables."""
 
     format: TableFormat | None = option(None, "Output format (default: table).")
+
+    def print_tables(self, rows: Callable[[], Rows], tables: Iterable[Table]) -> None:
+        """Print rows for programs, or tables under their captions for people."""
+        if self.is_rows:
+            print_rows(rows(), self.style)
+            return
+        titles = {"table": "{}\n", "markdown": "**{}**\n\n", "latex": "% {}\n"}
+        title = titles[self.style]
+        texts = (title.format(each.caption) + each.written(self.style) for each in tables)
+        typer.echo("\n".join(texts), nl=False)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,16 +7,13 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from citebed.errors import CitebedError
 from citebed.report.terminal import exact
 from citebed.wording import count, escape_formulas, json_for_terminal, printable
-
-if TYPE_CHECKING:
-    from citebed.report.tables import Table
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -55,13 +52,6 @@ def print_csv(rows: Rows) -> None:
 def print_rows(rows: Rows, style: str) -> None:
     """Print rows for programs: CSV if the style is ``csv``, else JSON."""
     (print_csv if style == "csv" else print_json)(rows)
-
-
-def print_tables(tables: Iterable[Table], style: str) -> None:
-    """Print tables for people under their captions."""
-    titles = {"table": "{}\n", "markdown": "**{}**\n\n", "latex": "% {}\n"}
-    texts = (titles[style].format(each.caption) + each.written(style) for each in tables)
-    typer.echo("\n".join(texts), nl=False)
 
 
 def print_lines(lines: Iterable[str], style: str) -> None:

@@ -15,7 +15,8 @@ from citebed.cli.options import (
     TableOptions,
     command_group,
 )
-from citebed.cli.output import print_lines, print_rows, print_tables
+from citebed.cli.output import print_lines
+from citebed.options import option
 from citebed.report.terminal import progress_bar
 
 if TYPE_CHECKING:
@@ -27,10 +28,9 @@ SCIBERT = "scibert"
 def acm_cr(
     collection: CollectionFolder,
     output: TableOptions,
-    encoder: Annotated[
-        str | None,
-        typer.Option(help="SciBERT's folder or name, if it is not in the Hugging Face cache."),
-    ] = None,
+    encoder: str | None = option(
+        None, "SciBERT's folder or name, if it is not in the Hugging Face cache."
+    ),
     quiet: Quiet = False,
 ) -> None:
     """Table 2 of ACM-CR (Boudin 2021).
@@ -45,16 +45,13 @@ def acm_cr(
     from citebed.experiments import published as papers
     from citebed.retrieval.encoders.model_folder import find_model, local_model
 
-    style = output.style
     folder = local_model(SCIBERT) if encoder is None else find_model(encoder)
-    with progress_bar(quiet or style != "table", unit="queries") as progress:
+    with progress_bar(quiet or output.style != "table", unit="queries") as progress:
         made = papers.acm_cr(collection, folder, progress)
-    _print(made, style)
+    _print(made, output)
     if folder is None:
-        missing = "SciBERT's weights are not on this machine"
-        print_lines(
-            [f"note: {missing}: its rows are empty. Give its folder with --encoder."], style
-        )
+        missing = "note: SciBERT's weights are not on this machine: its rows are empty. Give its "
+        print_lines([f"{missing}folder with --encoder."], output.style)
 
 
 def cited_and_non_cited(
@@ -74,19 +71,16 @@ def cited_and_non_cited(
     """
     from citebed.experiments import published as papers
 
-    style = output.style
-    with progress_bar(quiet or style != "table", unit="queries") as progress:
+    with progress_bar(quiet or output.style != "table", unit="queries") as progress:
         made = papers.cited_and_non_cited(collection, topics, j1, j12, progress)
-    _print(made, style)
+    _print(made, output)
 
 
 def time_aware(
     qrels: QrelsFile,
     runs: RunFiles,
     output: TableOptions,
-    teams_file: Annotated[
-        Path | None, typer.Option(help="Teams of the runs: a file of lines 'run team'.")
-    ] = None,
+    teams_file: Path | None = option(None, "Teams of the runs: a file of lines 'run team'."),
 ) -> None:
     """Tables 1 to 3 of Dietz, Dalton & Balog (2013).
 
@@ -97,21 +91,17 @@ def time_aware(
     """
     from citebed.experiments import published as papers
 
-    style = output.style
-    _print(papers.time_aware(qrels, runs, teams_file or True), style)
+    _print(papers.time_aware(qrels, runs, teams_file or True), output)
 
 
-def _print(made: Published, style: str) -> None:
-    if style in ("json", "csv"):
-        print_rows([figure.row() for figure in made.figures], style)
-    else:
-        print_tables(made.tables(), style)
-    print_lines((f"note: {note}" for note in made.notes), style)
+def _print(made: Published, output: TableOptions) -> None:
+    output.print_tables(lambda: [figure.row() for figure in made.figures], made.tables())
+    print_lines((f"note: {note}" for note in made.notes), output.style)
 
 
 published = command_group(
     "Reproduce the tables of three papers: published numbers next to yours.",
-    acm_cr=acm_cr,
-    cited_and_non_cited=cited_and_non_cited,
-    time_aware=time_aware,
+    acm_cr,
+    cited_and_non_cited,
+    time_aware,
 )

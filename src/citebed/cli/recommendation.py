@@ -6,7 +6,7 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -14,7 +14,7 @@ from citebed.cli.options import CollectionFolder, typed
 from citebed.cli.output import announce_terminal_input, check_page, print_notes, print_rows, say
 from citebed.cli.search import DEFAULT_FIELDS, FieldWeights, FilterOptions, Model, open_both
 from citebed.errors import UnknownName
-from citebed.options import option
+from citebed.options import argument, option
 from citebed.report.terminal import progress_bar
 from citebed.wording import count, list_first, printable
 
@@ -100,14 +100,12 @@ def recommend(
     options: RecommendCommand,
     conditions: FilterOptions,
     output: RecommendOutput,
-    text: Annotated[
-        str,
-        typer.Argument(
-            help="A text, a file, or - for standard input. Files: LaTeX (.tex), Markdown (.md, "
-            ".qmd, .rmd), Typst (.typ), reStructuredText (.rst), plain text, Word (.docx), "
-            "OpenDocument (.odt), Jupyter (.ipynb), PDF."
-        ),
-    ] = "-",
+    text: str = argument(
+        "-",
+        "A text, a file, or - for standard input. Files: LaTeX (.tex), Markdown (.md, "
+        ".qmd, .rmd), Typst (.typ), reStructuredText (.rst), plain text, Word (.docx), "
+        "OpenDocument (.odt), Jupyter (.ipynb), PDF.",
+    ),
     model: Model = "bm25+learned",
     fields: FieldWeights = DEFAULT_FIELDS,
 ) -> None:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citebed.cli.options import AsJson, CollectionFolder, Quiet, RowOptions, SparkOptions
-from citebed.cli.output import print_json, print_notes, print_rows, say
+from citebed.cli.options import CollectionFolder, Quiet, ReportOptions, RowOptions, SparkOptions
+from citebed.cli.output import print_notes, print_rows, say
 from citebed.errors import CitebedError
-from citebed.options import option
+from citebed.options import argument, option
 from citebed.report.terminal import progress_bar
 from citebed.wording import count, for_terminal, printable
 
@@ -38,7 +38,7 @@ DEFAULT_FIELDS = "default"
 
 
 @dataclass(frozen=True, kw_only=True)
-class IndexCommand:
+class IndexCommand(ReportOptions):
     """Options of an index."""
 
     analyser: str = option(
@@ -70,13 +70,7 @@ class IndexCommand:
     workers: int = option(0, "Number of indexing processes (0: one per core).")
 
 
-def index(
-    collection: CollectionFolder,
-    options: IndexCommand,
-    spark: SparkOptions,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
+def index(collection: CollectionFolder, options: IndexCommand, spark: SparkOptions) -> None:
     """Index a collection for searching, or update its index.
 
     citebed reads only new and changed documents. It also indexes the sentences in which other
@@ -107,13 +101,9 @@ def index(
         wanted = options.encoder or options.neural
         model = encoders.index_encoder(wanted) if wanted else None
         how = IndexOptions(*common, model, choose_model(options.static))
-        with progress_bar(quiet or as_json, unit="documents") as progress:
+        with options.progress("documents") as progress:
             report = build_index(opened, how, progress, fit=options.fit)
-    if as_json:
-        print_json([report._asdict()])
-    elif not quiet:
-        for line in index_lines(collection, report):
-            typer.echo(line)
+    options.print([report._asdict()], index_lines(collection, report))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,23 +192,18 @@ def find(
     collection: CollectionFolder,
     conditions: FilterOptions,
     output: RowOptions,
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Title or abstract words, author names, years, a DOI or a key. Without words: "
-            "all documents.",
-            show_default=False,
-        ),
-    ] = None,
-    sort: Annotated[
-        str,
-        typer.Option(
-            help="Sort order: best, newest, oldest, title or cited (most cited in this "
-            "collection first)."
-        ),
-    ] = "best",
-    start: Annotated[int, typer.Option(min=0, help="Skip this many results.")] = 0,
-    k: Annotated[int, typer.Option("-k", min=1, help="Number of documents to show.")] = 25,
+    words: tuple[str, ...] = argument(
+        (),
+        "Title or abstract words, author names, years, a DOI or a key. Without words: "
+        "all documents.",
+        show_default=False,
+    ),
+    sort: str = option(
+        "best",
+        "Sort order: best, newest, oldest, title or cited (most cited in this collection first).",
+    ),
+    start: int = option(0, "Skip this many results.", min=0),
+    k: int = option(25, "Number of documents to show.", "-k", min=1),
 ) -> None:
     """Find documents of a collection by words, names, years or keys.
 
@@ -231,12 +216,12 @@ def find(
     from citebed.retrieval.recommend.display import format_authors
     from citebed.retrieval.recommend.recommender import Recommender
 
-    style, among = output.style, conditions.filter()
+    among = conditions.filter()
     library = Library(Recommender(*open_both(collection)))
-    found = library.find(" ".join(words or ()), among=among, sort=sort, start=start, k=k)
+    found = library.find(" ".join(words), among=among, sort=sort, start=start, k=k)
     print_notes(found.notes)
-    if style != "table":
-        print_rows(list(found.rows), style)
+    if output.is_rows:
+        print_rows(found.rows, output.style)
         return
     for row in found.rows:
         typer.echo(f"{row['rank']:>3}. {for_terminal(row['title'] or row['doc_id'])}")
@@ -253,23 +238,18 @@ def find(
 
 def tune(
     collection: CollectionFolder,
-    drafts: Annotated[
-        list[Path] | None,
-        typer.Argument(help="Drafts (.tex, .md) that cite papers of the collection."),
-    ] = None,
-    queries: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Query set of the collection, or a file of queries (repeatable). Default without "
-            "drafts: all sets that have judgements."
-        ),
-    ] = None,
-    qrels: Annotated[
-        list[Path] | None,
-        typer.Option(help="Judgements of these queries instead of the set's own (repeatable)."),
-    ] = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    output: ReportOptions,
+    drafts: tuple[Path, ...] = argument(
+        (), "Drafts (.tex, .md) that cite papers of the collection."
+    ),
+    queries: tuple[str, ...] = option(
+        (),
+        "Query set of the collection, or a file of queries (repeatable). Default without "
+        "drafts: all sets that have judgements.",
+    ),
+    qrels: tuple[Path, ...] = option(
+        (), "Judgements of these queries instead of the set's own (repeatable)."
+    ),
 ) -> None:
     """Tune the weights of word vectors and citation counts on your drafts or judged queries.
 
@@ -281,14 +261,10 @@ def tune(
     """
     from citebed.retrieval.tuning import tune as tune_collection
 
-    with progress_bar(quiet or as_json, unit="questions") as progress:
-        tuned = tune_collection(
-            collection, drafts or (), queries=queries or (), qrels=qrels or (), progress=progress
-        )
-    if as_json:
-        print_json([{**tuned._asdict(), "learned_from": " ".join(tuned.learned_from)}])
-    elif not quiet:
-        typer.echo("\n".join(tuned_lines(printable(collection), tuned)))
+    with output.progress("questions") as progress:
+        tuned = tune_collection(collection, drafts, queries=queries, qrels=qrels, progress=progress)
+    row = {**tuned._asdict(), "learned_from": " ".join(tuned.learned_from)}
+    output.print([row], tuned_lines(printable(collection), tuned))
 
 
 def tuned_lines(name: str, tuned: Tuned) -> list[str]:

@@ -83,11 +83,6 @@ class TimelineCommand(TableOptions):
     )
 
     @property
-    def is_rows(self) -> bool:
-        """Whether the output is rows for programs."""
-        return self.style in ("json", "csv")
-
-    @property
     def has_trends(self) -> bool:
         """Whether to print trends; people see them by default."""
         return not self.is_rows if self.trends is None else self.trends

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.options import command_group
-from citebed.cli.output import print_json, say
+from citebed.cli.options import ReportOptions, command_group
+from citebed.cli.output import say
 from citebed.errors import CitebedError
 from citebed.options import option
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     from citebed.training import TrainingResult, TrainingTexts
-    from citebed.training.settings import Machine
 
 Source = Annotated[Path, typer.Argument(help="Collection, or a file from 'citebed train prepare'.")]
 Output = Annotated[
@@ -65,30 +64,24 @@ class SampleOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrintOptions:
+class PrintOptions(ReportOptions):
     """The output of a training."""
-
-    as_json: bool = option(False, "Print the results as JSON, for programs.", "--json")
-    quiet: bool = option(False, "Hide progress and summary.", "-q")
 
     @property
     def report(self) -> Callable[[str], None]:
         """A function that prints a line of progress."""
         return (lambda _: None) if self.quiet else say
 
-    def print(self, trained: TrainingResult) -> None:
-        """Print the result."""
-        if self.as_json:
-            after = trained.card.get("after") or {}
-            row = {"model": printable(trained.path), **after, "seconds": trained.card["seconds"]}
-            print_json([row])
-        elif not self.quiet:
-            typer.echo(str(trained))
+    def print_model(self, trained: TrainingResult) -> None:
+        """Print a trained model."""
+        after = trained.card.get("after") or {}
+        row = {"model": printable(trained.path), **after, "seconds": trained.card["seconds"]}
+        self.print([row], [str(trained)])
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainOptions(SampleOptions):
-    """Settings of a training that stores checkpoints."""
+class TrainOptions(PrintOptions, SampleOptions, TextOptions):
+    """Texts and settings of a training that stores checkpoints."""
 
     epochs: int | None = option(None, "Number of epochs.", min=1)
     batch: int | None = option(None, "Batch size.", min=2)
@@ -100,12 +93,13 @@ class TrainOptions(SampleOptions):
     checkpoint_minutes: float = option(5, "Minutes between checkpoints.", min=0)
     restart: bool = option(False, "Ignore the checkpoint and start over.")
 
-    @property
-    def machine(self) -> Machine:
-        """The device and the time limits."""
+    def train(self, work: Callable[..., TrainingResult], source: Path, **places: Any) -> None:
+        """Train a model on the texts, and print the result."""
         from citebed.training.settings import Machine
 
-        return Machine(self.device, self.checkpoint_minutes, self.minutes, self.restart)
+        machine = Machine(self.device, self.checkpoint_minutes, self.minutes, self.restart)
+        options = {**places, **self.settings, "machine": machine, "report": self.report}
+        self.print_model(work(self.read(source), **options))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -130,17 +124,11 @@ def prepare(
         Path, typer.Option("--output", "-o", help="Output file, e.g. texts.jsonl.xz.")
     ],
     texts: TextOptions,
-    every: Annotated[
-        bool,
-        typer.Option("--every", help="Include all documents of other collections, cited or not."),
-    ] = False,
-    test_year: Annotated[
-        int | None,
-        typer.Option(
-            min=1, max=9999, help="Split by year: papers from this year on are the test set."
-        ),
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Hide the summary.")] = False,
+    every: bool = option(False, "Include all documents of other collections, cited or not."),
+    test_year: int | None = option(
+        None, "Split by year: papers from this year on are the test set.", min=1, max=9999
+    ),
+    quiet: bool = option(False, "Hide the summary.", "--quiet", "-q"),
 ) -> None:
     """Write the training texts into one file, for a machine with a GPU.
 
@@ -168,16 +156,11 @@ def prepare(
 def static(
     source: Source,
     output: Annotated[Path, typer.Option("--output", "-o", help="Output model (.npz).")],
-    texts: TextOptions,
     options: TrainOptions,
-    printing: PrintOptions,
-    teacher: Annotated[
-        Path | None, typer.Option(help="Teacher encoder folder, for distillation.")
-    ] = None,
-    start: Annotated[
-        str | None,
-        typer.Option(help="Static model to start from (default: citebed's; '' for none)."),
-    ] = None,
+    teacher: Path | None = option(None, "Teacher encoder folder, for distillation."),
+    start: str | None = option(
+        None, "Static model to start from (default: citebed's; '' for none)."
+    ),
 ) -> None:
     """Train word vectors like citebed's own: minutes on a CPU.
 
@@ -187,19 +170,13 @@ def static(
     """
     from citebed.training import train_static
 
-    settings: dict[str, Any] = {"teacher": teacher, "start": start, **options.settings}
-    trained = train_static(
-        texts.read(source), out=output, machine=options.machine, report=printing.report, **settings
-    )
-    printing.print(trained)
+    options.train(train_static, source, out=output, teacher=teacher, start=start)
 
 
 def encoder(
     source: Source,
     start: Annotated[Path, typer.Option(help="Folder of the model to start from.")],
-    texts: TextOptions,
     options: TrainOptions,
-    printing: PrintOptions,
     output: Output = None,
     adapter: Adapter = None,
     weights: Weights = None,
@@ -213,25 +190,17 @@ def encoder(
     """
     from citebed.training import train_encoder
 
-    places: dict[str, Any] = {"out": output, "adapter": adapter, "weights": weights or ()}
-    trained = train_encoder(
-        texts.read(source), start=start, machine=options.machine, report=printing.report,
-        **places, **options.settings,
-    )  # fmt: skip
-    printing.print(trained)
+    places = {"out": output, "adapter": adapter, "weights": weights or ()}
+    options.train(train_encoder, source, start=start, **places)
 
 
 def student(
     source: Source,
     teacher: Annotated[Path, typer.Option(help="Folder of the teacher encoder.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Output folder of the student.")],
-    texts: TextOptions,
     options: TrainOptions,
-    printing: PrintOptions,
-    file: Annotated[
-        Path | None, typer.Option(help="Also save only the student's layers to this file.")
-    ] = None,
-    layers: Annotated[int, typer.Option(min=1, help="Number of layers of the student.")] = 4,
+    file: Path | None = option(None, "Also save only the student's layers to this file."),
+    layers: int = option(4, "Number of layers of the student.", min=1),
 ) -> None:
     """Train a smaller, faster encoder to imitate another one.
 
@@ -241,12 +210,7 @@ def student(
     """
     from citebed.training import train_student
 
-    places: dict[str, Any] = {"teacher": teacher, "out": output, "file": file, "layers": layers}
-    settings = {**places, **options.settings}
-    trained = train_student(
-        texts.read(source), machine=options.machine, report=printing.report, **settings
-    )
-    printing.print(trained)
+    options.train(train_student, source, teacher=teacher, out=output, file=file, layers=layers)
 
 
 def average(
@@ -256,9 +220,7 @@ def average(
     printing: PrintOptions,
     output: Output = None,
     adapter: Adapter = None,
-    start: Annotated[
-        Path | None, typer.Option(help="Model that they started from; needed for an adapter.")
-    ] = None,
+    start: Path | None = option(None, "Model that they started from; needed for an adapter."),
     weights: Weights = None,
     device: Device = "auto",
 ) -> None:
@@ -272,7 +234,7 @@ def average(
     trained = average_encoders(
         texts.read(source), encoders, start=start, device=device, report=printing.report, **places
     )
-    printing.print(trained)
+    printing.print_model(trained)
 
 
 def ranker(
@@ -283,7 +245,7 @@ def ranker(
     output: Annotated[Path, typer.Option("--output", "-o", help="The file, e.g. ranker.json.")],
     sample: SampleOptions,
     printing: PrintOptions,
-    questions: Annotated[int, typer.Option(min=10, help="Number of training queries.")] = 3000,
+    questions: int = option(3000, "Number of training queries.", min=10),
 ) -> None:
     """Train a ranker: feature weights and calibrated probabilities.
 
@@ -297,16 +259,16 @@ def ranker(
     settings = RankerSettings(questions, sample.seed, sample.fold)
     silent = printing.quiet or printing.as_json
     about = train_ranker(collection, output, settings, (lambda _: None) if silent else say)
-    if printing.as_json:
-        print_json([{"level": name, **rows["learned"]} for name, rows in about["figures"].items()])
-    elif not printing.quiet:
-        for level, rows in about["figures"].items():
-            figures = ", ".join(f"{name} {value:.3f}" for name, value in rows["learned"].items())
-            typer.echo(f"{printable(output)}, level {level}: {figures}")
+    rows, lines = [], []
+    for level, measured in about["figures"].items():
+        learned = measured["learned"]
+        rows.append({"level": level, **learned})
+        figures = ", ".join(f"{name} {value:.3f}" for name, value in learned.items())
+        lines.append(f"{printable(output)}, level {level}: {figures}")
+    printing.print(rows, lines)
 
 
 train = command_group(
     "Train models on your own collection and citation contexts.",
-    prepare=prepare, static=static, encoder=encoder, student=student, average=average,
-    ranker=ranker,
+    prepare, static, encoder, student, average, ranker,
 )  # fmt: skip

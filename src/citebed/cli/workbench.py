@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 from urllib.parse import urlsplit
 
-import typer
-
-from citebed.cli.options import AsJson, CollectionFolder
-from citebed.cli.output import print_json, say
-from citebed.options import option
+from citebed.cli.options import CollectionFolder, JsonOptions
+from citebed.cli.output import say
+from citebed.options import argument, option
 from citebed.wording import count, for_terminal, printable
 
 
@@ -34,10 +31,9 @@ class ServeOptions:
 
 def serve(
     options: ServeOptions,
-    collections: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="COLLECTION…", help="Collections to open in the workbench."),
-    ] = None,
+    collections: tuple[Path, ...] = argument(
+        (), "Collections to open in the workbench.", metavar="COLLECTION…"
+    ),
 ) -> None:
     """Open the workbench in a browser: recommend, search, compare, import; or serve a campaign.
 
@@ -62,7 +58,7 @@ def serve(
     from citebed.web.workbench.server import PASSWORD, serve_workbench
 
     serve_workbench(
-        collections or [], options.host, options.port, browser=options.browser,
+        collections, options.host, options.port, browser=options.browser,
         password=os.environ.get(PASSWORD, ""), address=options.address, allowed=options.allow,
         campaigns=campaigns, started=lambda at: print_address(at, options.port),
     )  # fmt: skip
@@ -85,17 +81,12 @@ def print_address(address: str, wanted: int | None = None) -> None:
 
 def desk(
     collection: CollectionFolder,
-    qrels: Annotated[
-        Path | None,
-        typer.Option(help="Export your Good / Not this feedback as qrels to this file."),
-    ] = None,
-    queries: Annotated[
-        Path | None, typer.Option(help="Export the judged passages as queries to this file.")
-    ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Overwrite existing files.")
-    ] = False,
-    as_json: AsJson = False,
+    output: JsonOptions,
+    qrels: Path | None = option(
+        None, "Export your Good / Not this feedback as qrels to this file."
+    ),
+    queries: Path | None = option(None, "Export the judged passages as queries to this file."),
+    overwrite: bool = option(False, "Overwrite existing files."),
 ) -> None:
     """List the drafts that you saved in the workbench, and export your feedback on them.
 
@@ -113,13 +104,12 @@ def desk(
         judged = count(store.qrels().table.height, "judgement")
         asked = count(store.queries().height, "query")
         say(f"wrote {', '.join(map(printable, written))} ({judged} for {asked})")
-    drafts = store.drafts()
-    if as_json:
-        print_json([draft._asdict() for draft in drafts])
-    elif qrels is None and queries is None:
-        for draft in drafts:
-            begin = " ".join(draft.excerpt.split())[:60]
-            typer.echo(for_terminal(draft.name or draft.file or begin or "an empty draft"))
-            cites = count(draft.basket, "paper")
-            typer.echo(f"  {draft.draft_id}  changed {draft.changed[:16]}  {cites} in its basket")
-        typer.echo(f"{count(len(drafts), 'draft')} in the workbench")
+    drafts, lines = store.drafts(), []
+    for draft in drafts:
+        begin = " ".join(draft.excerpt.split())[:60]
+        lines.append(for_terminal(draft.name or draft.file or begin or "an empty draft"))
+        cites = count(draft.basket, "paper")
+        lines.append(f"  {draft.draft_id}  changed {draft.changed[:16]}  {cites} in its basket")
+    lines.append(f"{count(len(drafts), 'draft')} in the workbench")
+    is_exported = qrels is not None or queries is not None
+    output.print([draft._asdict() for draft in drafts], [] if is_exported else lines)

@@ -18,7 +18,7 @@ def fail_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr("citebed.cli.collection.print_json", fail)
+    monkeypatch.setattr("citebed.cli.options.print_json", fail)
     return main(["fetch", "--json"])
 
 

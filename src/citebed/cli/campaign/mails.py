@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from citebed.cli.campaign.options import Database, Folder, open_folder
-from citebed.cli.options import AsJson
+from citebed.cli.options import JsonOptions
 from citebed.cli.output import print_json, say
 from citebed.errors import CitebedError
 from citebed.options import option
@@ -107,16 +107,13 @@ def _note_where_links_lead(opened: Campaign) -> None:
 
 def settings(
     folder: Folder,
-    title: Annotated[str | None, typer.Option(help="Name of the collection in mails.")] = None,
-    organiser: Annotated[str | None, typer.Option(help="Name that signs the mails.")] = None,
-    contact: Annotated[str | None, typer.Option(help="The organiser's mail address.")] = None,
-    address: Annotated[str | None, typer.Option(help="Public address of 'citebed serve'.")] = None,
-    guidelines: Annotated[
-        Path | None,
-        typer.Option(
-            help="Guidelines (text or Markdown) that assessors can open from their pages."
-        ),
-    ] = None,
+    title: str | None = option(None, "Name of the collection in mails."),
+    organiser: str | None = option(None, "Name that signs the mails."),
+    contact: str | None = option(None, "The organiser's mail address."),
+    address: str | None = option(None, "Public address of 'citebed serve'."),
+    guidelines: Path | None = option(
+        None, "Guidelines (text or Markdown) that assessors can open from their pages."
+    ),
 ) -> None:
     """Show or change the campaign's settings. Mails already written do not change.
 
@@ -172,9 +169,7 @@ def invite(
 def remind(
     folder: Folder,
     options: MailOptions,
-    after_days: Annotated[
-        int, typer.Option(min=0, help="Minimum number of days since the last mail.")
-    ] = 7,
+    after_days: int = option(7, "Minimum number of days since the last mail.", min=0),
 ) -> None:
     """Remind people who have not answered and have not opted out.
 
@@ -222,14 +217,11 @@ def returns(
     paths: Annotated[
         list[Path], typer.Argument(help="Files and folders with returned forms.", metavar="PATH…")
     ],
-    again: Annotated[
-        bool, typer.Option("--again", help="Also read files that were imported before.")
-    ] = False,
-    charset: Annotated[
-        str,
-        typer.Option(help="Read text in this charset instead of the declared one, e.g. koi8-r."),
-    ] = "",
-    as_json: AsJson = False,
+    output: JsonOptions,
+    again: bool = option(False, "Also read files that were imported before."),
+    charset: str = option(
+        "", "Read text in this charset instead of the declared one, e.g. koi8-r."
+    ),
 ) -> int:
     """Import returned forms (text, PDF, HTML, mails).
 
@@ -241,7 +233,7 @@ def returns(
     Example: citebed campaign returns cr26 inbox/
     """
     done = open_folder(folder).returns(paths, again=again, charset=charset)
-    if as_json:
+    if output.as_json:
         rows = [
             {
                 "file": printable(each.name),
@@ -254,7 +246,7 @@ def returns(
             for each in done
         ]
         print_json(rows)
-    for each in done if not as_json else ():
+    for each in done if not output.as_json else ():
         typer.echo(f"{printable(each.name)}: {each.summary()}")
         for line, what in each.unread:
             place = f"line {line}: " if line else ""
@@ -265,7 +257,7 @@ def returns(
 def organiser(
     folder: Folder,
     name: Annotated[str, typer.Argument(help="The name to log in with.")],
-    remove: Annotated[bool, typer.Option("--remove", help="Remove this organiser.")] = False,
+    remove: bool = option(False, "Remove this organiser."),
     database: Annotated[
         str | None, typer.Option(help="Database URL (overrides campaign.toml).", hidden=True)
     ] = None,

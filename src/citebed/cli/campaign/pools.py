@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from citebed.cli.campaign.options import METHOD, Folder, QueryId, open_folder, print_table
-from citebed.cli.options import AsJson, RowOptions
-from citebed.cli.output import print_json, say
+from citebed.cli.options import JsonOptions, RowOptions
+from citebed.cli.output import say
 from citebed.errors import CitebedError
-from citebed.options import option
+from citebed.options import argument, option
 from citebed.wording import count, printable
 
 
@@ -56,7 +56,7 @@ def exclude(
     folder: Folder,
     query: QueryId,
     reason: Annotated[str, typer.Option(help="Reason, which citebed stores.")],
-    lift: Annotated[bool, typer.Option("--lift", help="Undo the exclusion.")] = False,
+    lift: bool = option(False, "Undo the exclusion."),
 ) -> None:
     """Exclude a question by hand, with a reason that is stored.
 
@@ -79,14 +79,10 @@ def close(folder: Folder) -> None:
 def search(
     folder: Folder,
     query: QueryId,
-    words: Annotated[
-        str | None, typer.Argument(help="Search text (default: the query itself).")
-    ] = None,
-    k: Annotated[int, typer.Option("-k", min=1, help="Number of results.")] = 15,
-    mark: Annotated[
-        list[str] | None, typer.Option(help="Mark this result for judging (repeatable).")
-    ] = None,
-    as_json: AsJson = False,
+    output: JsonOptions,
+    words: str | None = argument(None, "Search text (default: the query itself)."),
+    k: int = option(15, "Number of results.", "-k", min=1),
+    mark: tuple[str, ...] = option((), "Mark this result for judging (repeatable)."),
 ) -> None:
     """Search for papers on a question by hand. Mark those that its author should judge.
 
@@ -94,19 +90,18 @@ def search(
     """
     opened = open_folder(folder)
     number, hits = opened.search(query, words or opened.question(query), k=k)
-    for doc_id in mark or ():
+    for doc_id in mark:
         opened.mark(query, doc_id, search=number)
-    marked = set(mark or ())
-    rows = [{**hit._asdict(), "marked": hit.marked or hit.doc_id in marked} for hit in hits]
-    if as_json:
-        print_json(rows)
-        return
+    rows = [{**hit._asdict(), "marked": hit.marked or hit.doc_id in mark} for hit in hits]
+    lines = []
     for row in rows:
         sign = "*" if row["marked"] else "j" if row["judged"] else "c" if row["cited"] else " "
         year = row["year"] or "    "
-        typer.echo(f"{sign}{row['rank']:3}  {row['doc_id']}  {year}  {row['title']}")
-    say(f"search {number}; * is marked for judging, j is cited and judged in phase one, c is "
-        "cited and not judged")  # fmt: skip
+        lines.append(f"{sign}{row['rank']:3}  {row['doc_id']}  {year}  {row['title']}")
+    output.print(rows, lines)
+    if not output.as_json:
+        say(f"search {number}; * is marked for judging, j is cited and judged in phase one, c is "
+            "cited and not judged")  # fmt: skip
 
 
 def unmark(
@@ -122,7 +117,7 @@ def unmark(
 
 
 @dataclass(frozen=True, kw_only=True)
-class PoolOptions:
+class PoolOptions(JsonOptions):
     """How to build pools."""
 
     size: int | None = option(None, "Documents per query (default 15).", min=1)
@@ -139,11 +134,7 @@ class PoolOptions:
     )
 
 
-def pool(
-    folder: Folder,
-    options: PoolOptions,
-    as_json: AsJson = False,
-) -> None:
+def pool(folder: Folder, options: PoolOptions) -> None:
     """Build the pools of phase two. Manual results come first, then papers of each run in turn.
 
     This closes phase one, as 'citebed campaign close' does.
@@ -158,13 +149,10 @@ def pool(
     )  # fmt: skip
     if due:
         say(f"phase one is closed; excluded {count(due, 'question')} of co-authors")
-    if as_json:
-        print_json([each._asdict() for each in made])
-        return
-    for each in made:
-        typer.echo(each.summary())
-    say(f"pooled {count(len(made), 'query')}. Next: citebed campaign invite {printable(folder)}"
-        if made else "no query is waiting for pooling")  # fmt: skip
+    options.print([each._asdict() for each in made], (each.summary() for each in made))
+    if not options.as_json:
+        say(f"pooled {count(len(made), 'query')}. Next: citebed campaign invite {printable(folder)}"
+            if made else "no query is waiting for pooling")  # fmt: skip
 
 
 def second(

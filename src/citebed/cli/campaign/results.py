@@ -82,12 +82,9 @@ def note_what_closing_does(tx: Transaction) -> None:
 def problems(
     folder: Folder,
     output: RowOptions,
-    settle: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Mark as settled: a problem's number, or a file for all its problems (repeatable)."
-        ),
-    ] = None,
+    settle: tuple[str, ...] = option(
+        (), "Mark as settled: a problem's number, or a file for all its problems (repeatable)."
+    ),
 ) -> None:
     """List unreadable lines of returned forms.
 
@@ -124,7 +121,7 @@ class TableChoice(RowOptions):
         """The format beside JSON and CSV."""
         return "latex" if self.latex else None
 
-    def print(self, tables: dict[str, pl.DataFrame], *, simulated: bool) -> None:
+    def print_tables(self, tables: dict[str, pl.DataFrame], *, simulated: bool) -> None:
         """Print some or all tables, each under its title."""
         from citebed.report.campaign import TITLES
         from citebed.report.tables import frame_table
@@ -156,7 +153,7 @@ def tables(folder: Folder, options: TableChoice) -> None:
     Example: citebed campaign tables cr26 --latex
     """
     opened = open_folder(folder)
-    options.print(opened.tables(), simulated=opened.simulated)
+    options.print_tables(opened.tables(), simulated=opened.simulated)
     with opened.reading() as tx:
         note_what_closing_does(tx)
 
@@ -164,13 +161,10 @@ def tables(folder: Folder, options: TableChoice) -> None:
 def export(
     folder: Folder,
     output: Annotated[Path, typer.Option("-o", "--output", help="Output folder.")],
-    graded: Annotated[
-        bool, typer.Option("--graded", help="Keep the grades of phase one (default: binary).")
-    ] = False,
-    to: Annotated[
-        list[str] | None,
-        typer.Option(help="Also export the whole collection as beir or ir_datasets (repeatable)."),
-    ] = None,
+    graded: bool = option(False, "Keep the grades of phase one (default: binary)."),
+    to: tuple[str, ...] = option(
+        (), "Also export the whole collection as beir or ir_datasets (repeatable)."
+    ),
 ) -> None:
     """Write the judgements as qrels, with topics and pools. Their hash is the version.
 
@@ -185,7 +179,7 @@ def export(
     with opened.reading() as tx:
         note_what_closing_does(tx)
     done = opened.export(
-        output, graded=graded, shapes=to or ()
+        output, graded=graded, shapes=to
     )  # last, so that an error leaves no folder
     typer.echo(f"wrote {printable(done.folder)}, version {done.version}")
     for name, (queries, judged) in done.sets.items():
@@ -269,12 +263,8 @@ def simulate(
     collection: Annotated[Path, typer.Argument(help="Collection with judgements.")],
     options: SimulateCommand,
     tables: TableChoice,
-    queries: Annotated[
-        str | None, typer.Option(help="Query set (default: the first with judgements).")
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Keep the campaign in this new folder.")
-    ] = None,
+    queries: str | None = option(None, "Query set (default: the first with judgements)."),
+    output: Path | None = option(None, "Keep the campaign in this new folder.", "-o", "--output"),
 ) -> None:
     """Simulate a campaign on a judged collection, to plan one.
 
@@ -288,9 +278,8 @@ def simulate(
     from citebed.judging import SimulationOptions
     from citebed.judging import simulate as run_simulation
 
-    tables.style  # noqa: B018 - an error if several formats were given
     played = run_simulation(collection, queries, SimulationOptions(**vars(options)), folder=output)
-    tables.print(played.tables, simulated=True)
+    tables.print_tables(played.tables, simulated=True)
     say(f"SIMULATED with the query set '{played.query_set}': citebed asked no author and sent no "
         "mail.")  # fmt: skip
     if played.queries.height < 30:
