@@ -19,7 +19,7 @@ from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.names import measure, split_names
 from citebed.evaluation.measures.rankings import Rankings
-from citebed.evaluation.statistics import pearson
+from citebed.evaluation.statistics.correlations import pearson
 from citebed.frames import FlatRow
 from citebed.runs.tables import Floats, Ints
 from citebed.wording import count
@@ -276,35 +276,30 @@ class Robustness(FlatRow):
 
 def robustness(simulation: Simulation) -> list[Robustness]:
     """Summarise a simulation, one result per measure."""
-    return [
-        _of(simulation, measure, simulation.mean[at])
-        for at, measure in enumerate(simulation.measures)
-    ]
-
-
-def _of(simulation: Simulation, measure: StudyMeasure, means: Floats) -> Robustness:
     levels = np.array(simulation.options.levels)
     settings = simulation.options.settings
-    moves = np.ptp(means, axis=0)
-    middle = means.mean(axis=0)
-    fall = float(middle[0] - middle[-1]) if len(levels) > 1 else math.nan
-    return Robustness(
-        measure=str(measure),
-        correlation=pearson(np.tile(levels, len(settings)), means.ravel()),
-        distance=_distance(means, levels),
-        rescaled_distance=(
-            _distance(measure.rescale(means), levels)
-            if measure.is_bounded and not measure.rescaled
-            else math.nan
-        ),
-        largest_move=float(moves.max()),
-        theta=float(levels[moves.argmax()]),
-        mean_move=float(moves.mean()),
-        move_with_D=_largest(means, [setting.written for setting in settings]),
-        move_with_R=_largest(means, [setting.D for setting in settings]),
-        fall=fall,
-        share=float(moves.mean()) / fall if fall > 1e-12 else math.nan,
-    )
+    results = []
+    for study, means in zip(simulation.measures, simulation.mean, strict=True):
+        moves = np.ptp(means, axis=0)
+        middle = means.mean(axis=0)
+        fall = float(middle[0] - middle[-1]) if len(levels) > 1 else math.nan
+        can_rescale = study.is_bounded and not study.rescaled
+        rescaled = _distance(study.rescale(means), levels) if can_rescale else math.nan
+        result = Robustness(
+            measure=str(study),
+            correlation=pearson(np.tile(levels, len(settings)), means.ravel()),
+            distance=_distance(means, levels),
+            rescaled_distance=rescaled,
+            largest_move=float(moves.max()),
+            theta=float(levels[moves.argmax()]),
+            mean_move=float(moves.mean()),
+            move_with_D=_largest(means, [setting.written for setting in settings]),
+            move_with_R=_largest(means, [setting.D for setting in settings]),
+            fall=fall,
+            share=float(moves.mean()) / fall if fall > 1e-12 else math.nan,
+        )
+        results.append(result)
+    return results
 
 
 def _distance(means: Floats, levels: Floats) -> float:

@@ -32,7 +32,7 @@ from citebed.timeline.scoring.stream_scores import (
 from citebed.timeline.scoring.topic_slices import TopicSlices, topic_slices, weights_of
 from citebed.timeline.slices import parse_slicing, usual_slicing
 from citebed.timeline.streams.run_sources import RunSource, opened_runs
-from citebed.timeline.streams.timed_qrels import QrelsOptions, judged_table, timed_qrels, times_of
+from citebed.timeline.streams.timed_qrels import judged_table, timed_qrels, times_of
 from citebed.wording import count
 
 if TYPE_CHECKING:
@@ -205,10 +205,10 @@ def timeline(
     by one by their names.
     """
     options = replace(options or TimelineOptions(), **changes)
-    utc, rel = options.utc, options.rel
+    utc = options.utc
     times = times_of(options.times, utc=utc)
     with opened_runs(runs) as opened:
-        qrels = timed_qrels(*judged_table(judgements), times, QrelsOptions(options.assessors, rel))
+        qrels = timed_qrels(*judged_table(judgements), times, options.assessors, options.rel)
         texts = (options.start, options.end)
         ends = (None if text is None else parse_time(text, utc=True) for text in texts)
         time_range = qrels.range(*ends)

@@ -28,7 +28,6 @@ from citebed.runs.tables import Floats, Ints, Run
 from citebed.timeline.scoring.stream_scores import none_judged
 from citebed.timeline.streams.run_sources import opened_runs
 from citebed.timeline.streams.timed_qrels import (
-    QrelsOptions,
     Skipped,
     judged_table,
     restore_timed_ids,
@@ -118,56 +117,45 @@ def _over(above: Floats | Ints, below: Floats | Ints) -> Floats:
 # --- counting -------------------------------------------------------------------------------
 
 
-class _Counts(NamedTuple):
-    """Histograms over the number of cut-offs below a document's confidence, one row per entity.
-
-    They count positives of each level, judged documents, and all documents.
-    """
-
-    positive: dict[str, Ints]
-    judged: Ints
-    everything: Ints
-
-    def confusion(self, qrels: SortedQrels, level: str, unjudged_negative: bool) -> Confusion:
-        """Return the confusion counts at every cut-off."""
-        tp = _accepted(self.positive[level])
-        returned = _accepted(self.everything if unjudged_negative else self.judged)
-        positives = np.bincount(qrels.query, qrels.relevance >= LEVELS[level], len(qrels.query_ids))
-        return Confusion(tp, returned - tp, positives.astype(np.int64)[:, None] - tp)
-
-
 def _levels(qrels: SortedQrels) -> tuple[str, str]:
     """Return the two of `LEVELS` that fit the judgements."""
     top, next_one = grade_names(qrels.query_ids)
     return top, f"{top}+{next_one}"
 
 
-def _counts(qrels: SortedQrels, ranked: Ranked, cutoffs: Ints) -> _Counts:
-    shape = (len(qrels.query_ids), len(cutoffs) + 1)
+def _confusions(
+    qrels: SortedQrels, ranked: Ranked, cutoffs: Ints, unjudged_negative: bool
+) -> tuple[dict[str, Confusion], int]:
+    """Return the confusion counts at every cut-off by level of positives.
+
+    Also return the number of judged documents.
+    """
+    entities = len(qrels.query_ids)
     below = np.searchsorted(cutoffs, ranked.scores, "left")
 
-    def count(query: Ints, below: Ints) -> Ints:
-        numbers = np.bincount(query * shape[1] + below, minlength=shape[0] * shape[1])
-        return numbers.reshape(shape)
+    def accepted(query: Ints, below: Ints) -> Ints:
+        """Count the documents above each cut-off: more cut-offs are below their confidence."""
+        columns = len(cutoffs) + 1
+        reached = np.bincount(query * columns + below, minlength=entities * columns)
+        reversed_sums = np.cumsum(np.flip(reached.reshape(entities, columns), axis=1), axis=1)
+        return np.flip(reversed_sums, axis=1)[:, 1:]
 
     entity = encode_values(ranked.query_ids, qrels.query_ids)
     row, judgement = judged_rows(qrels, ranked, entity)
-    grade = qrels.relevance[judgement]
-    row, judgement = row[grade >= 0], judgement[grade >= 0]  # grades below 0 mean unjudged
-    query, grade = qrels.query[judgement], grade[grade >= 0]
-    return _Counts(
-        {
-            name: count(query[grade >= LEVELS[name]], below[row][grade >= LEVELS[name]])
-            for name in _levels(qrels)
-        },
-        count(query, below[row]),
-        count(np.repeat(entity, ranked.lengths), below),
-    )
-
-
-def _accepted(reached: Ints) -> Ints:
-    """Count the documents above each cut-off: c + 1 or more cut-offs are below their confidence."""
-    return np.flip(np.cumsum(np.flip(reached, axis=1), axis=1), axis=1)[:, 1:]
+    is_judged = qrels.relevance[judgement] >= 0  # grades below 0 mean unjudged
+    row, judgement = row[is_judged], judgement[is_judged]
+    query, grade, of_judged = qrels.query[judgement], qrels.relevance[judgement], below[row]
+    if unjudged_negative:
+        returned = accepted(np.repeat(entity, ranked.lengths), below)
+    else:
+        returned = accepted(query, of_judged)
+    confusions = {}
+    for level in _levels(qrels):
+        positive = grade >= LEVELS[level]
+        tp = accepted(query[positive], of_judged[positive])
+        positives = np.bincount(qrels.query, qrels.relevance >= LEVELS[level], entities)
+        confusions[level] = Confusion(tp, returned - tp, positives.astype(np.int64)[:, None] - tp)
+    return confusions, len(row)
 
 
 # --- averages -------------------------------------------------------------------------------
@@ -273,18 +261,16 @@ def score_official(
             f"{run.name}: scores go from {lowest:g} to {highest:g}; the official "
             f"scoring needs confidences above 0 and up to {HIGHEST}. Rescale them."
         )
-    counted = _counts(qrels, ranked, cutoffs)
+    confusions, judged = _confusions(qrels, ranked, cutoffs, unjudged_negative)
     rows, by_entity = [], {}
     names = qrels.query_ids.to_numpy()
-    for level in _levels(qrels):
-        counts = counted.confusion(qrels, level, unjudged_negative)
+    for level, counts in confusions.items():
         chosen_entities = np.flatnonzero((counts.positives > 0) | (not require_positives))
         by_entity[level] = names[chosen_entities].tolist(), counts.select(chosen_entities)
         for entities, needs in ENTITIES.items():
             chosen = np.flatnonzero((counts.positives > 0) | (not needs))
             if require_positives in (None, needs) and len(chosen):
                 rows += _rows((run.name, level, entities), counts.select(chosen), cutoffs)
-    judged = int(counted.judged.sum())
     return OfficialScores(
         run.name, pl.concat(rows), topics.skipped, judged, by_entity, run.team or ""
     )
@@ -376,8 +362,8 @@ def official_timeline(  # noqa: PLR0913 (a notebook completes and checks them by
     """
     known = times_of(times, utc=utc)
     # For all grades at once, the rule "any" means the highest grade.
-    reading = QrelsOptions("max" if assessors == "any" else assessors)
-    qrels = timeless_qrels(*judged_table(judgements), reading, known)
+    rule = "max" if assessors == "any" else assessors
+    qrels = timeless_qrels(*judged_table(judgements), rule, known)
     how: dict[str, Any] = {
         "step": step, "unjudged_negative": unjudged_negative,
         "require_positives": require_positives,

@@ -1,4 +1,4 @@
-"""Align runs with pairs of topic and slice, and score them, at once or in parts.
+"""Score runs in pairs of topic and slice, at once or in parts.
 
 Long runs are scored in parts, locally or on an engine; no part splits a pair of topic and slice.
 Memory is then bounded by one part per thread, however long the run is.
@@ -19,9 +19,9 @@ import polars as pl
 
 from citebed.errors import CitebedError
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.measures.rankings import Rankings, match_unordered
+from citebed.evaluation.measures.rankings import match_unordered
 from citebed.runs.file_ranges import FileRange
-from citebed.runs.ranking import SortedQrels, spread
+from citebed.runs.ranking import spread
 from citebed.runs.reader import read_run
 from citebed.runs.tables import Floats, Ints, Run, raise_duplicate
 from citebed.runs.texts import Grouping, RunText, group_by_query
@@ -39,7 +39,7 @@ _MOST_THREADS = 8
 _UNTIMED = -2
 
 
-# --- a run, or a part of one, as rankings of pairs of topic and slice -------------------------
+# --- a run, or a part of one, by pairs of topic and slice -------------------------------------
 
 
 class RunLedger(NamedTuple):
@@ -78,22 +78,6 @@ class RunLedger(NamedTuple):
         })  # fmt: skip
 
 
-class AlignedStreamRun(NamedTuple):
-    """A run as rankings of pairs: all documents, those above the threshold, and its coverage."""
-
-    everything: Rankings
-    accepted: Rankings
-    ledger: RunLedger
-
-
-def lay(
-    run: Run, pairs: TopicSlices, times: pl.DataFrame | None = None, threshold: float | None = None
-) -> AlignedStreamRun:
-    """Align a run with the pairs; without a ``threshold`` all documents are accepted."""
-    topics, pair = placed(run, pairs, times)
-    return align_with_judgements(topics, pair, pairs, pairs.pair_qrels, threshold)
-
-
 def placed(run: Run, pairs: TopicSlices, times: pl.DataFrame | None) -> tuple[TopicRun, Ints]:
     """Return a run's usable documents with the number of each one's pair.
 
@@ -116,32 +100,6 @@ def placed(run: Run, pairs: TopicSlices, times: pl.DataFrame | None) -> tuple[To
         if twice.height:
             raise_duplicate(topics.run, *twice.row(0))
     return topics, pair
-
-
-def align_with_judgements(
-    topics: TopicRun, pair: Ints, pairs: TopicSlices, judged: SortedQrels, threshold: float | None
-) -> AlignedStreamRun:
-    """Align documents with judgements by the numbers of their pairs."""
-    number = np.maximum(pair, -1)
-    everything = accepted = match_unordered(judged, topics.run, number)
-    if threshold is not None:
-        above = topics.run.rows["score"] > threshold
-        accepted = match_unordered(judged, topics.run.only(above), number[above.to_numpy()])
-    outside, elsewhere = (int((pair == code).sum()) for code in (-2, -1))
-    judged_count = len(everything.rank)
-    least = "" if judged_count else str(topics.run.rows["doc_id"].min() or "")
-    ledger = RunLedger(
-        run=topics.run.name,
-        skipped=topics.skipped,
-        measured=len(pair) - outside - elsewhere,
-        judged=judged_count,
-        elsewhere=elsewhere,
-        outside=outside,
-        pairs=len(pairs),
-        silent=int((everything.retrieved == 0).sum()),
-        alike=(least, str(pairs.qrels.doc_ids[0])),
-    )
-    return AlignedStreamRun(everything, accepted, ledger)
 
 
 def of_some(numbers: Mapping[str, int]) -> list[str]:
@@ -211,10 +169,8 @@ class RunElsewhere(Protocol):
 
 
 def scored_whole(run: Run, how: Scoring) -> Scored:
-    """Score a run at once."""
-    laid = lay(run, how.pairs, how.times, how.threshold)
-    values = slice_values(how.measures, laid.everything, laid.accepted, how.graded)
-    return Scored(values, laid.ledger)
+    """Score a run at once, as one part."""
+    return together(run.name, part_rows(run, how), how)
 
 
 def scored_text(text: RunText, how: Scoring) -> Scored:
@@ -251,18 +207,31 @@ def _rows_of(
 
 
 def part_rows(run: Run, how: Scoring) -> pl.DataFrame:
-    """Score a part: one row per pair with documents, and one row with the coverage as JSON."""
+    """Score a part: one row per pair with documents, and one row with the coverage as JSON.
+
+    Without a threshold, all documents are accepted.
+    """
     topics, pair = placed(run, how.pairs, how.times)
     there = np.flatnonzero(np.bincount(pair[pair >= 0], minlength=len(how.pairs)))
-    number = np.append(np.full(len(how.pairs), -1), (-2, -1))
-    number[there] = np.arange(len(there))
-    laid = align_with_judgements(
-        topics, number[pair], how.pairs, how.pairs.qrels_in(there), how.threshold
-    )
-    values = slice_values(how.measures, laid.everything, laid.accepted, how.graded)
+    numbers = np.full(len(how.pairs) + 2, -1)  # the last two for -2 and -1
+    numbers[there] = np.arange(len(there))
+    number, judged = numbers[pair], how.pairs.qrels_in(there)
+    everything = accepted = match_unordered(judged, topics.run, number)
+    if how.threshold is not None:
+        above = topics.run.rows["score"] > how.threshold
+        accepted = match_unordered(judged, topics.run.only(above), number[above.to_numpy()])
+    values = slice_values(how.measures, everything, accepted, how.graded)
     scores = pl.DataFrame({_PAIR: there, **dict(zip(_columns(how), values, strict=True))})
-    counted = {name: getattr(laid.ledger, name) for name in _COUNTED}
-    ledger = counted | laid.ledger.skipped._asdict() | {"least": laid.ledger.alike[0]}
+    outside, elsewhere = (int((pair == code).sum()) for code in (-2, -1))
+    judgements = len(everything.rank)
+    ledger = {
+        "measured": len(pair) - outside - elsewhere,
+        "judged": judgements,
+        "elsewhere": elsewhere,
+        "outside": outside,
+        "least": "" if judgements else str(topics.run.rows["doc_id"].min() or ""),
+        **topics.skipped._asdict(),
+    }
     return pl.concat([scores, pl.DataFrame({_LEDGER: [json.dumps(ledger)]})], how="diagonal")
 
 

@@ -29,17 +29,6 @@ NO_TIMES_HELP = (
 )
 
 
-class QrelsOptions(NamedTuple):
-    """Options for reading judgements.
-
-    ``rule`` merges several assessors (`citebed.runs.assessors`). Grades below ``rel`` become 0;
-    higher grades are kept, and each measure decides whether to use them.
-    """
-
-    rule: str = OFFICIAL
-    rel: int = 1
-
-
 class QrelsLedger(NamedTuple):
     """Counts of the judgements read.
 
@@ -60,7 +49,7 @@ class QrelsLedger(NamedTuple):
 class TimedQrels(SortedQrels):
     """Sorted judgements with the time of each row's document.
 
-    Documents with grade 1 or more are relevant; grades below ``QrelsOptions.rel`` became 0.
+    Documents with grade 1 or more are relevant; grades below ``rel`` became 0.
     """
 
     times: Ints
@@ -79,24 +68,26 @@ class TimedQrels(SortedQrels):
         return Range(int(self.times.min()), int(self.times.max()), relevant, start, end)
 
 
-def read_timed_qrels(
-    path: str | Path, times: pl.DataFrame | None = None, reading: QrelsOptions | None = None
-) -> TimedQrels:
+def read_timed_qrels(path: str | Path, times: pl.DataFrame | None = None) -> TimedQrels:
     """Read judgements with times from TREC qrels, Parquet, or KBA's formats.
 
     ``times`` is a table of ``doc_id`` and ``time``; without it, ids start with an epoch second.
     """
-    return timed_qrels(*judged_table(path), times, reading)
+    return timed_qrels(*judged_table(path), times)
 
 
 def timed_qrels(
     table: pl.DataFrame,
     name: str = "qrels",
     times: pl.DataFrame | None = None,
-    reading: QrelsOptions | None = None,
+    rule: str = OFFICIAL,
+    rel: int = 1,
 ) -> TimedQrels:
-    """Prepare judgements from a table ``query_id, doc_id, relevance`` and optionally ``time``."""
-    reading = reading or QrelsOptions()
+    """Prepare judgements from a table ``query_id, doc_id, relevance`` and optionally ``time``.
+
+    ``rule`` merges several assessors (`citebed.runs.assessors`). Grades below ``rel`` become 0;
+    higher grades are kept, and each measure decides whether to use them.
+    """
     timed = with_times(_checked(table, name), times)
     if not timed.height:
         raise CitebedError(f"{name}: the file has no judgements.")
@@ -106,15 +97,15 @@ def timed_qrels(
     if times is None and timed["time"].null_count():
         doc_id = timed.filter(pl.col("time").is_null())["doc_id"][0]
         raise CitebedError(f"{name}: no epoch second in the id '{doc_id}'. {NO_TIMES_HELP}")
-    merged = merge_assessors(timed, reading.rule, reading.rel)
+    merged = merge_assessors(timed, rule, rel)
     with_time = merged.drop_nulls("time")
     repeated = merged.height < timed.height
-    disagreement = disagreements(timed, reading.rel) if repeated else Disagreement()
+    disagreement = disagreements(timed, rel) if repeated else Disagreement()
     ledger = QrelsLedger(
         table.height, merged.height, *disagreement, merged.height - with_time.height
     )
     grade, none = pl.col("relevance").cast(pl.Int64), pl.lit(0, pl.Int64)
-    kept = pl.when(grade >= max(reading.rel, 1)).then(grade)
+    kept = pl.when(grade >= max(rel, 1)).then(grade)
     graded = with_time.with_columns(relevance=kept.otherwise(pl.min_horizontal(grade, none)))
     judged, order = sort_qrels(Qrels(graded.select("query_id", "doc_id", "relevance"), name))
     return TimedQrels(**vars(judged), times=graded["time"].to_numpy()[order], ledger=ledger)
@@ -131,10 +122,7 @@ def _checked(table: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def timeless_qrels(
-    table: pl.DataFrame,
-    name: str,
-    reading: QrelsOptions | None = None,
-    times: pl.DataFrame | None = None,
+    table: pl.DataFrame, name: str, rule: str = OFFICIAL, times: pl.DataFrame | None = None
 ) -> TimedQrels:
     """Prepare judgements for scoring without time: all documents get the same second.
 
@@ -143,7 +131,7 @@ def timeless_qrels(
     lines = _checked(table.drop("time", strict=False), name).lazy()
     lines = lines if times is None else joined_times(lines, times)
     same = lines.with_columns(pl.lit(0, pl.Int64).alias("time")).collect()
-    return timed_qrels(same, name, None, reading)
+    return timed_qrels(same, name, None, rule)
 
 
 def with_times(table: pl.DataFrame, times: pl.DataFrame | None) -> pl.DataFrame:

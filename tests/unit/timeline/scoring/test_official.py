@@ -23,7 +23,7 @@ from citebed.timeline.scoring.official import (
     scaled_utility,
     score_official,
 )
-from citebed.timeline.streams.timed_qrels import QrelsOptions, timed_qrels
+from citebed.timeline.streams.timed_qrels import timed_qrels
 
 
 def counts(tp: int, fp: int, fn: int) -> Confusion:
@@ -71,7 +71,7 @@ RUN = [
 def official(
     run: list[Line] = RUN, truth: list[Judgement] = TRUTH, rule: str = "max", **options: object
 ) -> OfficialScores:
-    made = timed_qrels(judgement_table(truth), reading=QrelsOptions(rule=rule))
+    made = timed_qrels(judgement_table(truth), rule=rule)
     return score_official(as_run(run_table(run)), made, **options)  # type: ignore[arg-type]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -24,7 +25,6 @@ from citebed.timeline.scoring.stream_scores import StreamScores, judged_notes, s
 from citebed.timeline.scoring.topic_slices import topic_slices
 from citebed.timeline.slices import parse_slicing
 from citebed.timeline.streams.timed_qrels import (
-    QrelsOptions,
     Skipped,
     read_timed_qrels,
     timed_qrels,
@@ -41,10 +41,10 @@ def scored(
     judgements: list[Judgement],
     run: list[Line],
     slicing: str = "7d",
-    reading: QrelsOptions | None = None,
+    reading: dict[str, Any] | None = None,
     **how: object,
 ) -> StreamScores:
-    truth = timed_qrels(judgement_table(judgements), reading=reading)
+    truth = timed_qrels(judgement_table(judgements), **(reading or {}))
     cells = topic_slices(truth, parse_slicing(slicing, truth.range()))
     run_read, measures = as_run(run_table(run)), slice_measures(MEASURES)
     return score_stream(run_read, cells, measures, **how)  # type: ignore[arg-type]
@@ -155,7 +155,7 @@ def test_agrees_with_plain_loops(
     slices = reference.uniform_slices(merged, hours * 3600)
     first, last = min(j.time for j in merged), max(j.time for j in merged)
     assume(hours * 3600 <= (last // DAY + 1 - first // DAY) * DAY)
-    reading = QrelsOptions(rule=rule, rel=rel)
+    reading = {"rule": rule, "rel": rel}
     found = scored(judgements, run, f"{hours}h", reading, threshold=threshold, graded=graded)
     for name in MEASURES:
         shown = reference.shown_to(name, merged, graded)
