@@ -17,7 +17,8 @@ from citebed.distributed import sessions
 from citebed.distributed.evaluation import evaluate_on, runs_on
 from citebed.distributed.filtering.driver import filter_on
 from citebed.distributed.importing.driver import import_on
-from citebed.distributed.shards import SparkShards, count_shards, each
+from citebed.distributed.shards import SparkShards, count_shards
+from citebed.distributed.shuffle import each
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.options import DEFAULT_MEASURES, TREC_EVAL, Settings
 from citebed.evaluation.scoring.evaluation import Evaluation

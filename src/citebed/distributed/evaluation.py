@@ -9,7 +9,6 @@ import pickle
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -53,35 +52,27 @@ _COMPRESSION = "zstd"
 _OF_DOCUMENTS = ("rank", "relevance", "tie_first", "tie_size")
 
 
-class Broadcast:
-    """Judgements and other data for each task. A worker unpacks equal broadcasts only once."""
+def pack_broadcast(qrels: SortedQrels, *more: Any) -> bytes:
+    """Pack judgements and other data for each task."""
+    import pyarrow as pa
 
-    def __init__(self, qrels: SortedQrels, *more: Any) -> None:
-        import pyarrow as pa
-
-        table = pl.DataFrame({"doc_id": qrels.doc_ids, "relevance": qrels.relevance})
-        few = replace(
-            qrels, doc_ids=qrels.doc_ids[:0], relevance=qrels.relevance[:0], keys=qrels.keys[:0]
-        )
-        rest = pickle.dumps((few, *more))
-        self.rows, self.size = pack_table(table), len(rest)
-        self.rest: bytes = pa.compress(rest, _COMPRESSION, asbytes=True)
-        self.digest = sha256(self.rows + self.rest).digest()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Broadcast) and self.digest == other.digest
-
-    def __hash__(self) -> int:
-        return hash(self.digest)
+    table = pl.DataFrame({"doc_id": qrels.doc_ids, "relevance": qrels.relevance})
+    few = replace(
+        qrels, doc_ids=qrels.doc_ids[:0], relevance=qrels.relevance[:0], keys=qrels.keys[:0]
+    )
+    rest = pickle.dumps((few, *more))
+    packed = pa.compress(rest, _COMPRESSION, asbytes=True)
+    return pickle.dumps((pack_table(table), packed, len(rest)))
 
 
 @lru_cache(2)
-def unpack_broadcast(what: Broadcast) -> Any:
+def unpack_broadcast(data: bytes) -> Any:
     """Unpack a broadcast, and hash its document ids as on this machine; once per worker."""
     import pyarrow as pa
 
-    table = unpack_table(what.rows)
-    qrels, *more = pickle.loads(pa.decompress(what.rest, what.size, _COMPRESSION))
+    rows, packed, size = pickle.loads(data)
+    table = unpack_table(rows)
+    qrels, *more = pickle.loads(pa.decompress(packed, size, _COMPRESSION))
     doc_ids, relevance = table["doc_id"], table["relevance"].to_numpy()
     return rehash(replace(qrels, doc_ids=doc_ids, relevance=relevance)), *more
 
@@ -147,7 +138,7 @@ def _matched(
 
 
 def _placing(judged: SortedQrels, score_type: ScoreType) -> Part:
-    data = Broadcast(judged)
+    data = pack_broadcast(judged)
 
     def place(run: Run) -> pl.DataFrame:
         (known,) = unpack_broadcast(data)
@@ -192,13 +183,13 @@ class _Elsewhere:
         """Return the scores of the run; workers send only partial scores."""
         first = how.pairs.qrels.first()
         rest = how._replace(pairs=replace(how.pairs, qrels=first, pair_qrels=first))
-        data = Broadcast(how.pairs.pair_qrels, rest)
+        data = pack_broadcast(how.pairs.pair_qrels, rest)
         table = self._rows.by_query(lambda run: part_rows(run, _arrived(data)), {}, *how.groupings)
         return together(self.name, table, how)
 
 
 @lru_cache(2)
-def _arrived(data: Broadcast) -> Scoring:
+def _arrived(data: bytes) -> Scoring:
     """On a worker: unpack the broadcast scoring, ready for parts."""
     pair_qrels, rest = unpack_broadcast(data)
     how: Scoring = rest._replace(pairs=replace(rest.pairs, pair_qrels=pair_qrels))

@@ -99,7 +99,7 @@ class RunRows:
         numbers = self.engine.session.range(0, len(pieces), 1, len(pieces))
         found = collect_messages(numbers.mapInArrow(_parcels_of(made), SCHEMA))
         groups = concat_tables(data for to, data in found if to == _GROUPS)
-        if groups is not None and groups["group"].is_duplicated().any():
+        if groups["group"].is_duplicated().any():
             return None
         return [unpack_table(data) for to, data in found if to == _MADE]
 
@@ -109,7 +109,6 @@ class RunRows:
 
         def made(_: int, given: Given) -> Iterator[Message]:
             rows = concat_tables(given["rows"])
-            assert rows is not None
             yield Message("made", _MADE, pack_table(work(text.run(rows))))
 
         size = sum(file.stat().st_size for file in self.files)

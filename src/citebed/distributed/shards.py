@@ -5,35 +5,27 @@ The workers see the folder of the collection under the same path as this machine
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from citebed._version import __version__
 from citebed.collection import Collection
 from citebed.collection.statistics import count_documents
-from citebed.distributed.arrow import (
-    ERROR,
-    Batches,
-    check_version,
-    error_row,
-    spark_schema,
-    to_arrow,
-)
+from citebed.distributed.arrow import ERROR, error_row, spark_schema, to_arrow
 from citebed.distributed.sessions import Engine, collect_frame, one_row_batches
 from citebed.distributed.shuffle import (
     Given,
     Message,
     collect_messages,
+    each,
     map_partitions,
-    pack_json,
     pack_table,
-    send_messages,
+    send_values,
+    unpack_json,
     unpack_table,
 )
 from citebed.errors import CitebedError
@@ -53,29 +45,6 @@ _TERMS, _FEWEST = 1_000_000, 8
 """Number of documents whose terms a worker adds up at a time, and the minimum number of parts."""
 _TOGETHER = 64
 """Number of queries whose documents a worker merges at a time."""
-Thing = TypeVar("Thing")
-
-
-def each(
-    engine: Engine, things: Sequence[Thing], work: Callable[[Thing], pl.DataFrame], schema: Schema
-) -> DataFrame:
-    """Return the rows of ``work`` for each thing, each in its own task; errors are rows, too."""
-    whole = {**schema, ERROR: pl.String}
-    todo, version = list(things), __version__
-    a_batch = 1 if pl.Binary in schema.values() else None  # rows of megabytes
-
-    def part(batches: Batches) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                try:
-                    check_version(version)
-                    made = work(todo[number])
-                except CitebedError as error:
-                    made = error_row(error)
-                yield from to_arrow(made, whole).to_batches(a_batch)
-
-    numbers = engine.session.range(0, len(todo), 1, len(todo))
-    return numbers.mapInArrow(part, spark_schema(whole))
 
 
 @dataclass(frozen=True)
@@ -158,15 +127,12 @@ def count_shards(engine: Engine, collection: Collection) -> pl.DataFrame:
     """Count the documents of a collection, shard by shard on an engine's workers, which must see
     the collection at the same path."""
     folders = collection.shards or (collection.folder,)
-    parcels = [
-        Message("shard", number, pack_json(str(folder.absolute())))
-        for number, folder in enumerate(folders)
-    ]
-    made = collect_messages(map_partitions(send_messages(engine, parcels), _count, len(folders)))
+    shards = send_values(engine, "shard", (str(folder.absolute()) for folder in folders))
+    made = collect_messages(map_partitions(shards, _count, len(folders)))
     return pl.concat(unpack_table(data) for _, data in made)
 
 
 def _count(number: int, given: Given) -> Iterator[Message]:
     """On a worker: count the documents of a shard."""
-    tally = count_documents(Collection(json.loads(given["shard"][0])))
+    tally = count_documents(Collection(unpack_json(given, "shard")))
     yield Message("tally", number, pack_table(tally))

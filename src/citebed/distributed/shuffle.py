@@ -10,15 +10,22 @@ import io
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import polars as pl
 
 from citebed._version import __version__
 from citebed.collection.tables import read_ipc, write_ipc
-from citebed.distributed.arrow import ERROR, check_version
+from citebed.distributed.arrow import (
+    ERROR,
+    Batches,
+    check_version,
+    error_row,
+    spark_schema,
+    to_arrow,
+)
 from citebed.distributed.sessions import Engine, collect_arrow, short_errors
 from citebed.errors import CitebedError
 from citebed.wording import printable
@@ -46,6 +53,8 @@ Given = Mapping[str, list[bytes]]
 """The messages to a partition, by kind."""
 Work = Callable[[int, Given], Iterable[Message]]
 Compression = Literal["zstd", "uncompressed"]
+Schema = Mapping[str, Any]
+Thing = TypeVar("Thing")
 
 
 def pack_table(table: pl.DataFrame, compression: Compression = "zstd") -> bytes:
@@ -60,15 +69,20 @@ def unpack_table(data: bytes) -> pl.DataFrame:
     return pl.read_ipc(io.BytesIO(data))
 
 
-def concat_tables(data: Iterable[bytes]) -> pl.DataFrame | None:
-    """Unpack tables and concatenate them; return ``None`` if there are none."""
+def concat_tables(data: Iterable[bytes], schema: Schema | None = None) -> pl.DataFrame:
+    """Unpack tables and concatenate them; return an empty table of a schema if there are none."""
     parts = [unpack_table(each) for each in data]
-    return pl.concat(parts, rechunk=False) if parts else None
+    return pl.concat(parts, rechunk=False) if parts else pl.DataFrame(schema=schema)
 
 
 def pack_json(value: Any) -> bytes:
     """Serialise a plain value to bytes."""
     return json.dumps(value).encode()
+
+
+def unpack_json(given: Given, kind: str) -> Any:
+    """Restore the only value of a kind that a partition got."""
+    return json.loads(given[kind][0])
 
 
 def send_rows(
@@ -98,6 +112,12 @@ def read_spilled_tables(paths: Iterable[bytes]) -> pl.DataFrame:
 def send_messages(engine: Engine, parcels: Iterable[Message]) -> DataFrame:
     """Send messages from here, at least one."""
     return engine.session.createDataFrame(message_table(parcels))
+
+
+def send_values(engine: Engine, kind: str, values: Iterable[Any]) -> DataFrame:
+    """Send plain values, at least one, each to a partition of its own."""
+    messages = (Message(kind, at, pack_json(value)) for at, value in enumerate(values))
+    return send_messages(engine, messages)
 
 
 def map_partitions(frame: DataFrame, work: Work, addresses: int) -> DataFrame:
@@ -137,6 +157,28 @@ def message_table(parcels: Iterable[Message], error: str | None = None) -> pa.Ta
     return pa.Table.from_arrays(arrays, names=["kind", "to", "data", ERROR])
 
 
+def each(
+    engine: Engine, things: Sequence[Thing], work: Callable[[Thing], pl.DataFrame], schema: Schema
+) -> DataFrame:
+    """Return the rows of ``work`` for each thing, each in its own task; errors are rows, too."""
+    whole = {**schema, ERROR: pl.String}
+    todo, version = list(things), __version__
+    a_batch = 1 if pl.Binary in schema.values() else None  # rows of megabytes
+
+    def part(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                try:
+                    check_version(version)
+                    made = work(todo[number])
+                except CitebedError as error:
+                    made = error_row(error)
+                yield from to_arrow(made, whole).to_batches(a_batch)
+
+    numbers = engine.session.range(0, len(todo), 1, len(todo))
+    return numbers.mapInArrow(part, spark_schema(whole))
+
+
 def persist(engine: Engine, frame: DataFrame, folder: Path) -> DataFrame:
     """Compute the rows of a frame once and store them on disk, because several steps read them."""
     with short_errors():
@@ -172,6 +214,11 @@ def collect_messages(frame: DataFrame) -> list[tuple[int, bytes]]:
     _refuse(table)
     pairs = zip(table["to"].to_pylist(), table["data"].to_pylist(), strict=True)
     return sorted(pairs)
+
+
+def collect_values(frame: DataFrame) -> list[Any]:
+    """Collect plain values here, by partition."""
+    return [json.loads(data) for _, data in collect_messages(frame)]
 
 
 def _refuse(table: pa.Table) -> None:

@@ -7,7 +7,6 @@ grows with citing papers and the number of files, not with documents.
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 from collections import Counter
@@ -61,14 +60,14 @@ from citebed.distributed.shuffle import (
     Work,
     check_folder,
     collect_messages,
+    collect_values,
     concat_tables,
     map_partitions,
-    pack_json,
     pack_table,
     persist,
     select_kinds,
-    send_messages,
-    unpack_table,
+    send_values,
+    unpack_json,
 )
 from citebed.errors import CitebedError
 from citebed.wording import printable
@@ -99,9 +98,7 @@ def write_documents(
 ) -> WrittenFiles:
     """Merge the records of all parts, name their documents, and write these in shards; documents
     that existed before keep their citation keys."""
-    start = send_messages(
-        context.engine, (Message("part", at, pack_json(part)) for at, part in enumerate(parts))
-    )
+    start = send_values(context.engine, "part", parts)
     decisions = merge_records(context, start, parts)
     decisions = start.unionByName(select_kinds(decisions, "fate", "made", "count"))
     row_counts = sum(part.rows for part in parts), sum(piece.size for piece in earlier)
@@ -118,10 +115,8 @@ def write_documents(
         )
     work = partial(output_tables.request_keys, context.rules, buckets, not earlier)
     asked = _persist(context, map_partitions(inputs_with_keys, work, len(parts)), "asked")
-    counts = [json.loads(data) for _, data in collect_messages(select_kinds(asked, "count"))]
-    merge_counts = [
-        json.loads(data) for _, data in collect_messages(select_kinds(decisions, "count"))
-    ]
+    counts = collect_values(select_kinds(asked, "count"))
+    merge_counts = collect_values(select_kinds(decisions, "count"))
     outcome = _add_outcomes([*counts, *merge_counts])
     if not outcome.documents:
         return WrittenFiles(outcome, [], [], None)
@@ -129,7 +124,8 @@ def write_documents(
     if not earlier:
         _write_renamed(context, assigned_names)
     inputs = inputs.unionByName(select_kinds(assigned_names, "key"))
-    inputs = inputs.unionByName(send_messages(context.engine, _first_numbers(parts, counts)))
+    bases = _first_numbers(parts, counts)
+    inputs = inputs.unionByName(send_values(context.engine, "bases", bases))
     work = partial(output_tables.send_to_shards, context.rules, context.size, str(context.folder))
     routed = _persist(context, map_partitions(inputs, work, len(parts)), "placed")
     return WrittenFiles(outcome, *_write_files(context, routed, outcome))
@@ -155,7 +151,7 @@ def _add_outcomes(counts: list[dict[str, Any]]) -> Outcome:
     return Outcome(totals["records"], totals["documents"], reasons, totals["doubtful"], files)
 
 
-def _first_numbers(parts: list[Part], counts: list[dict[str, Any]]) -> list[Message]:
+def _first_numbers(parts: list[Part], counts: list[dict[str, Any]]) -> list[dict[str, int]]:
     """Return, for each part, the positions of the first documents of its sources among all."""
     bases: list[dict[str, int]] = [{} for _ in parts]
     base = 0
@@ -163,14 +159,13 @@ def _first_numbers(parts: list[Part], counts: list[dict[str, Any]]) -> list[Mess
     for source, at in sorted(sources):
         bases[at][source] = base
         base += counts[at]["owners"].get(source, 0)
-    return [Message("bases", at, pack_json(each)) for at, each in enumerate(bases)]
+    return bases
 
 
 def _write_renamed(context: ImportContext, names: DataFrame) -> None:
     """Write the new ids of documents that wanted an id in use. Only these come to the driver."""
-    fresh = concat_tables(data for _, data in collect_messages(select_kinds(names, "id")))
-    if fresh is None:
-        fresh = pl.DataFrame(schema={"row": pl.Int64(), "fresh": pl.String()})
+    told = (data for _, data in collect_messages(select_kinds(names, "id")))
+    fresh = concat_tables(told, {"row": pl.Int64(), "fresh": pl.String()})
     write_ipc(context.folder / output_tables.RENAMED, fresh)
 
 
@@ -180,8 +175,7 @@ def _write_files(
     """Write shards and records set aside; return their files, and the table of the latter."""
 
     def run_step(kind: str, work: Work, addresses: int, frame: DataFrame = routed) -> list[Any]:
-        messages = map_partitions(select_kinds(frame, kind), work, addresses)
-        return [json.loads(data) for _, data in collect_messages(messages)]
+        return collect_values(map_partitions(select_kinds(frame, kind), work, addresses))
 
     folder = str(context.folder)
     count = -(-outcome.documents // context.size)
@@ -192,7 +186,7 @@ def _write_files(
     if not aside:
         return files, [], None
     paths = [each["path"] for each in aside]
-    whole = send_messages(context.engine, [Message("aside", 0, pack_json(paths))])
+    whole = send_values(context.engine, "aside", [paths])
     (table,) = run_step("aside", partial(output_tables.write_set_aside, folder), 1, whole)
     return files, [Path(path) for path in paths], Path(table["path"])
 
@@ -209,18 +203,18 @@ def _look_up_on_workers(
     for name, series in zip(("names", "titles"), keys, strict=True):
         write_ipc(folder / f"{name}.arrow", series.to_frame("text"))
     paths = [*shards, *aside]
-    messages = [Message("file", at, pack_json(str(path))) for at, path in enumerate(paths)]
+    files = send_values(engine, "file", map(str, paths))
     work = partial(_look_up_in_file, str(folder), len(shards))
-    replies = collect_messages(map_partitions(send_messages(engine, messages), work, len(paths)))
-    none = pl.DataFrame(schema={name: TABLES["documents"][name] for name in LOOKUP_COLUMNS})
-    documents = [unpack_table(data) for at, data in replies if at < len(shards)]
-    excluded = [unpack_table(data) for at, data in replies if at >= len(shards)]
-    return pl.concat([none, *documents]), pl.concat([none, *excluded])
+    replies = collect_messages(map_partitions(files, work, len(paths)))
+    schema = {name: TABLES["documents"][name] for name in LOOKUP_COLUMNS}
+    documents = concat_tables((data for at, data in replies if at < len(shards)), schema)
+    excluded = concat_tables((data for at, data in replies if at >= len(shards)), schema)
+    return documents, excluded
 
 
 def _look_up_in_file(folder: str, shards: int, number: int, given: Given) -> Iterator[Message]:
     """On a worker: look up names and titles in a file of documents, or of records set aside."""
-    path = Path(json.loads(given["file"][0]))
+    path = Path(unpack_json(given, "file"))
     if number < shards:
         table = pl.read_parquet(path, columns=list(LOOKUP_COLUMNS), glob=False).select(
             LOOKUP_COLUMNS

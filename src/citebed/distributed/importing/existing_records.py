@@ -36,6 +36,7 @@ from citebed.distributed.shuffle import (
     Given,
     Message,
     collect_messages,
+    collect_values,
     concat_tables,
     map_partitions,
     pack_json,
@@ -45,7 +46,9 @@ from citebed.distributed.shuffle import (
     select_kinds,
     send_messages,
     send_rows,
+    send_values,
     spill_rows,
+    unpack_json,
 )
 
 if TYPE_CHECKING:
@@ -100,14 +103,12 @@ def _paths(folder: Path, table: str) -> list[Path]:
 
 def send_pieces(engine: Engine, pieces: Iterable[Piece]) -> DataFrame:
     """Send each piece to its partition."""
-    return send_messages(
-        engine, (Message("piece", at, pack_json(each)) for at, each in enumerate(pieces))
-    )
+    return send_values(engine, "piece", pieces)
 
 
 def unpack_piece(given: Given) -> Piece:
     """Return the piece of a partition."""
-    return Piece(*json.loads(given["piece"][0]))
+    return Piece(*unpack_json(given, "piece"))
 
 
 def earlier_records(
@@ -121,15 +122,14 @@ def earlier_records(
     start = send_pieces(engine, pieces)
     sampled = collect_messages(map_partitions(start, partial(_sample, str(place)), len(pieces)))
     sample = concat_tables(data for _, data in sampled)
-    assert sample is not None
     number = pl.col("rows").cum_sum() // merged_records.A_PART
     bounds = sample.sort(_ORDER).filter(number > number.shift(1, fill_value=0)).select(_ORDER)
     write_ipc(place / "bounds.arrow", bounds)
     (place / _DEALT).mkdir()
     parts = map_partitions(start, partial(_deal, str(place)), len(pieces))
-    notes = collect_messages(map_partitions(parts, partial(_write, str(place)), bounds.height + 1))
+    notes = collect_values(map_partitions(parts, partial(_write, str(place)), bounds.height + 1))
     shutil.rmtree(place / _DEALT, ignore_errors=True)  # a repeated task may still use it
-    return [PartNote(*json.loads(note)) for _, note in notes]
+    return [PartNote(*note) for note in notes]
 
 
 def _sample(place: str, number: int, given: Given) -> Iterator[Message]:
@@ -192,9 +192,8 @@ def send_earlier_keys(
     # No document keeps a key that several have; early versions allowed that.
     keys_by_text = map_partitions(send_pieces(engine, before), partial(_keys, buckets), len(before))
     repeated = collect_messages(map_partitions(keys_by_text, _repeated, buckets))
-    twice = concat_tables(data for _, data in repeated)
-    none = pl.DataFrame(schema={"cite_key": pl.String()})
-    write_ipc(folder / _TWICE, none if twice is None else twice)
+    twice = concat_tables((data for _, data in repeated), {"cite_key": pl.String()})
+    write_ipc(folder / _TWICE, twice)
     now = map_partitions(given, partial(_now, context.rules, str(folder), buckets), parts)
     work = partial(_before, str(folder), buckets)
     then = map_partitions(send_pieces(engine, before), work, len(before))
@@ -206,12 +205,12 @@ def send_earlier_keys(
     both = matched.unionByName(persist(engine, settled, folder / "settled"))
     keys = select_kinds(both, "kept")
     left = concat_tables(data for _, data in collect_messages(select_kinds(both, "left")))
-    if left is None:
+    if left.is_empty():
         return keys
     write_ipc(folder / _LEFT, left)
     may_be = map_partitions(select_kinds(both, "rest"), partial(_alike, str(folder)), buckets)
     records = concat_tables(data for _, data in collect_messages(may_be))
-    if records is None:
+    if records.is_empty():
         return keys
     more = earlier_keys(records, left, _OTHERS)
     homes = records.select("owner", "home").unique()
@@ -238,7 +237,6 @@ def _keys(buckets: int, _: int, given: Given) -> Iterator[Message]:
 
 def _repeated(bucket: int, given: Given) -> Iterator[Message]:
     keys = concat_tables(given["key"])
-    assert keys is not None
     yield from _here("twice", keys.filter(pl.col("cite_key").is_duplicated()).unique(), bucket)
 
 
@@ -272,9 +270,9 @@ def _match(buckets: int, bucket: int, given: Given) -> Iterator[Message]:
     """On a worker: match documents by id, now and before. Keys that several could keep are decided
     later; documents of several records meet in the partition of all their records."""
     now, before = concat_tables(given.get("now", ())), concat_tables(given.get("before", ()))
-    if before is None:
+    if before.is_empty():
         before = _numbered(empty_table(EARLIER_COLUMNS))
-    if now is None:
+    if now.is_empty():
         yield from _here("left", before, bucket)
         return
     theirs = before.unique(_FIRST, keep="none")
@@ -294,7 +292,6 @@ def _match(buckets: int, bucket: int, given: Given) -> Iterator[Message]:
 def _settle(bucket: int, given: Given) -> Iterator[Message]:
     """On a worker: let documents of several records keep a key if their records have only one."""
     table = concat_tables(given["claim"])
-    assert table is not None
     home = pl.col("home").filter(pl.col("row") == pl.col("owner")).first().over("owner")
     one = pl.col("kept").drop_nulls().n_unique().over("owner") == 1
     table = table.with_columns(home=home, is_one=one & pl.col("is_sure").any().over("owner"))
@@ -315,6 +312,5 @@ def _here(kind: str, table: pl.DataFrame, bucket: int) -> Iterator[Message]:
 def _alike(folder: str, bucket: int, given: Given) -> Iterator[Message]:
     """On a worker: return the records that may belong to an unmatched earlier document."""
     left, records = read_ipc(Path(folder, _LEFT)), concat_tables(given["rest"])
-    assert records is not None
     alike = [records.join(left, on=names, how="semi") for names in _OTHERS]
     yield from _here("record", pl.concat(alike).unique(), bucket)

@@ -42,6 +42,7 @@ from citebed.distributed.shuffle import (
     persist,
     select_kinds,
     send_rows,
+    unpack_json,
     unpack_table,
 )
 
@@ -109,7 +110,7 @@ def group_into_parts(notes: list[PartNote], files: Parts) -> list[Part]:
 
 def unpack_part(given: Given) -> Part:
     """Return the part of a partition."""
-    return Part(*json.loads(given["part"][0]))
+    return Part(*unpack_json(given, "part"))
 
 
 # --- Records that may be the same -------------------------------------------------------------
@@ -232,9 +233,7 @@ def _followed(table: pa.Table) -> pa.Table:
 
 def _merge(bucket: int, given: Given) -> Iterator[Message]:
     """On a worker: decide which records are one document; merge documents of several records."""
-    records = concat_tables(given["record"])
-    assert records is not None
-    records = records.sort("row").rechunk()
+    records = concat_tables(given["record"]).sort("row").rechunk()
 
     def look(rows: pl.Series, what: Keys) -> pl.DataFrame:
         return what.of(records.select(what.columns)[rows])
@@ -314,6 +313,8 @@ def _ids(bucket: int, given: Given) -> Iterator[Message]:
 
 def _once(data: list[bytes]) -> pl.DataFrame:
     """Return the requests in order, each document once."""
-    table = concat_tables(data)
-    assert table is not None
-    return table.sort("row", pl.col("mine").not_()).unique("row", keep="first", maintain_order=True)
+    return (
+        concat_tables(data)
+        .sort("row", pl.col("mine").not_())
+        .unique("row", keep="first", maintain_order=True)
+    )

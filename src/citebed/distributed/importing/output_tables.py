@@ -6,7 +6,6 @@ then, when the position of each document is known, to send them to their shards.
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +28,7 @@ from citebed.distributed.shuffle import (
     read_spilled_tables,
     send_rows,
     spill_rows,
+    unpack_json,
 )
 
 SPAN = assembling.SPAN
@@ -44,8 +44,7 @@ _FATE = {
 def decide_part(given: Given, rules: Rules) -> pl.DataFrame:
     """Return the records of a part with the decisions about them."""
     records = unpack_part(given).records().sort("row")
-    fates = concat_tables(given.get("fate", ()))
-    fates = pl.DataFrame(schema=_FATE) if fates is None else fates.select(list(_FATE))
+    fates = concat_tables(given.get("fate", ()), _FATE).select(list(_FATE))
     table = records.with_columns(reason=exclusion_reasons(records, rules)).join(
         fates, on="row", how="left", maintain_order="left"
     )
@@ -67,10 +66,9 @@ def request_keys(
     own = wishes(alone.select("row", "owner").hstack(WISHES.of(alone.select(WISHES.columns))))
     columns = ("row", "doc_id", "own", "in_bib", "made")
     every = own.with_columns(alone["doc_id"]).select(columns)
-    if (made := concat_tables(given.get("made", ()))) is not None:
+    if (made := concat_tables(given.get("made", ()))).height:
         every = pl.concat([every, made.select(columns)])
-    before = concat_tables(given.get("kept", ()))
-    before = pl.DataFrame(schema=_KEPT) if before is None else before
+    before = concat_tables(given.get("kept", ()), _KEPT)
     every = every.join(before, on="row", how="left", maintain_order="left")
     keys = choose_keys(every)
     homes = every.select("row", part=pl.lit(number, dtype=pl.Int64))
@@ -104,7 +102,7 @@ def send_to_shards(rules: Rules, size: int, folder: str, _: int, given: Given) -
     table = decide_part(given, rules)
     fresh = read_ipc(Path(folder, RENAMED))
     table = add_final_ids(table, fresh, "row", "doc_id", "id")
-    bases = json.loads(given["bases"][0])
+    bases = unpack_json(given, "bases")
     documents = _documents(table, given)
     shard = _places(table, bases) // size
     sent = documents.join(table.select("row").hstack([shard.alias("shard")]), on="row")
@@ -135,13 +133,13 @@ def _places(table: pl.DataFrame, bases: dict[str, int]) -> pl.Series:
 def _documents(table: pl.DataFrame, given: Given) -> pl.DataFrame:
     """Return the finished documents that begin in a part, with their ``row``."""
     keys = concat_tables(given.get("key", ()))
-    if keys is None:
+    if keys.is_empty():
         return pl.DataFrame(schema={**DOCUMENTS, "row": pl.Int64()})
     table = table.join(keys, on="row", how="left", maintain_order="left")
     alone = table.filter(pl.col("size") == 1)
     names = alone.select("row", "cite_key", "doubtful", doc_id="id")
     parts = [assembling.singles(alone.select(pl.exclude("id", "cite_key", "doubtful")), names)]
-    if (made := concat_tables(given.get("made", ()))) is not None:
+    if (made := concat_tables(given.get("made", ()))).height:
         own = made.select("row").join(table, on="row", maintain_order="left")
         parts.append(assembling.several(made, own.select("cite_key", doc_id="id")))
     columns = [*DOCUMENTS, "row"]
@@ -164,7 +162,6 @@ def write_shard(folder: str, number: int, given: Given) -> Iterator[Message]:
 def write_aside(folder: str, span: int, given: Given) -> Iterator[Message]:
     """On a worker: write some of the records set aside, and return the path."""
     table = concat_tables(given["aside"])
-    assert table is not None
     path = Path(tempfile.mkdtemp(dir=folder)) / "aside.arrow"
     write_ipc(path, table.sort("row").select(list(SET_ASIDE)))
     yield Message("aside", span, pack_json({"path": str(path)}))
@@ -172,7 +169,7 @@ def write_aside(folder: str, span: int, given: Given) -> Iterator[Message]:
 
 def write_set_aside(folder: str, _: int, given: Given) -> Iterator[Message]:
     """On a worker: join the records set aside in one table, and return its path."""
-    parts = map(Path, json.loads(given["aside"][0]))
+    parts = map(Path, unpack_json(given, "aside"))
     path = Path(tempfile.mkdtemp(dir=folder)) / "set_aside.parquet"
     write_frames(path, map(read_ipc, parts), SET_ASIDE)
     yield Message("aside", 0, pack_json({"path": str(path)}))

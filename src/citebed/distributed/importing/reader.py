@@ -27,10 +27,11 @@ from citebed.distributed.sessions import Engine
 from citebed.distributed.shuffle import (
     Given,
     Message,
-    collect_messages,
+    collect_values,
     map_partitions,
     pack_json,
-    send_messages,
+    send_values,
+    unpack_json,
 )
 from citebed.errors import CitebedError
 from citebed.files.input_files import hash_file
@@ -115,9 +116,7 @@ def _answers(
     """Return the answers of workers to batches, in order."""
     if not batches:
         return []
-    messages = [Message(kind, number, pack_json(batch)) for number, batch in enumerate(batches)]
-    made = map_partitions(send_messages(engine, messages), work, len(batches))
-    return [json.loads(data) for _, data in collect_messages(made)]
+    return collect_values(map_partitions(send_values(engine, kind, batches), work, len(batches)))
 
 
 # --- Looking ----------------------------------------------------------------------------------
@@ -147,7 +146,7 @@ def _look(settings: str, number: int, given: Given) -> Iterator[Message]:
             "folder of a shared file system."
         )
     told = []
-    for spec in json.loads(given["files"][0]):
+    for spec in unpack_json(given, "files"):
         file = SourceFile(Path(spec["path"]), spec["name"])
         with translate_os_errors(file.path):
             digest = hash_file(file.path)
@@ -261,7 +260,7 @@ def _parse(settings: str, number: int, given: Given) -> Iterator[Message]:
     formats: dict[str, dict[str, None]] = {}
 
     def found() -> Iterator[Piece]:
-        for spec in json.loads(given["job"][0]):
+        for spec in unpack_json(given, "job"):
             file = SourceFile(Path(spec["path"]), spec["name"])
             if spec["cuts"]:
                 with translate_os_errors(file.path), file.path.open("rb") as stream:
