@@ -20,8 +20,9 @@ from citebed.report.terminal import progress_bar
 from citebed.wording import count, list_first, printable
 
 if TYPE_CHECKING:
+    from citebed.timeline.filters.online_learning import Filter
     from citebed.timeline.filters.runner import FilterReport
-    from citebed.timeline.filters.topics import Filter, FilterContext
+    from citebed.timeline.filters.topics import FilterContext
     from citebed.timeline.streams.stream_files import Source
 
 ANALYSER = "english"

@@ -13,25 +13,16 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from threading import BoundedSemaphore, Event, Thread
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from citebed._version import __version__
-from citebed.distributed.arrow import (
-    ERROR,
-    Batches,
-    Schema,
-    check_version,
-    error_row,
-    raise_errors,
-    spark_schema,
-    to_arrow,
-)
+from citebed.distributed.arrow import Schema, raise_errors
 from citebed.distributed.filtering.stream_parts import (
     PartTask,
     WorkFolder,
@@ -49,6 +40,7 @@ from citebed.distributed.filtering.worker import (
 )
 from citebed.distributed.remote_files import as_address, fetch_files
 from citebed.distributed.sessions import Engine, collect_arrow
+from citebed.distributed.shuffle import each
 from citebed.errors import CitebedError, FormatError
 from citebed.files.input_files import is_compressed
 from citebed.files.lines import read_chunks, read_numbered_lines
@@ -57,6 +49,7 @@ from citebed.records import Problem
 from citebed.runs.writer import filter_names, header_line
 from citebed.timeline.filters import checkpoint
 from citebed.timeline.filters.checkpoint import LISTED, Progress
+from citebed.timeline.filters.online_learning import RunningFilter
 from citebed.timeline.filters.output_files import Drafts, OutputFiles
 from citebed.timeline.filters.runner import (
     FilterOptions,
@@ -69,12 +62,9 @@ from citebed.timeline.filters.runner import (
     report_of,
 )
 from citebed.timeline.filters.stream_checks import check_order
-from citebed.timeline.filters.topics import LearningDocuments, RunningFilter, Skipped
+from citebed.timeline.filters.topics import DocumentFeatures, Skipped
 from citebed.timeline.streams.stream_files import Decoded, Source, blocks
 from citebed.wording import printable
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 class StreamTotals(NamedTuple):
@@ -142,14 +132,14 @@ def save_states(task: PartTask, totals: StreamTotals) -> RunningFilter:
 class _PartDocuments:
     """Yields all documents of a part, range after range; it reads the part only on demand."""
 
-    def __init__(self, told: Iterator[LearningDocuments]) -> None:
+    def __init__(self, told: Iterator[DocumentFeatures]) -> None:
         self._told = told
-        self._left: LearningDocuments | None = None
+        self._left: DocumentFeatures | None = None
 
-    def __call__(self, start: int, end: int) -> Iterator[LearningDocuments]:
+    def __call__(self, start: int, end: int) -> Iterator[DocumentFeatures]:
         while True:
             told = self._left if self._left is not None else next(self._told)
-            rows = told.reads.rows
+            rows = told.rows
             first, last = np.searchsorted(rows, (start, end)).tolist()
             self._left = told.take(np.arange(last, rows.size)) if last < rows.size else None
             if first < last:
@@ -158,10 +148,10 @@ class _PartDocuments:
                 break
 
 
-_RESULT: Schema = {"part": pl.Int64, "line": pl.Int64, "what": pl.String, ERROR: pl.String}
+_RESULT: Schema = {"part": pl.Int64, "line": pl.Int64, "what": pl.String}
 _POLL_SECONDS = 1.0
 _STREAM_SETTING = "the stream's bytes"
-_LAYOUT_SETTING = {"the layout of parts": 2}
+_LAYOUT_SETTING = {"the layout of parts": 3}
 _COPY_BYTES = 1 << 22
 _MIN_PART_BYTES, _MAX_PART_BYTES, _USUAL_PARTS = 16 << 20, 128 << 20, 32
 """The least and most bytes of a part, and the number of parts to aim at in between."""
@@ -353,17 +343,8 @@ class _Run:
         with _advancing(half, advance):
             if not todo:
                 return
-            data, version = task.pickled(), __version__
-
-            def step(batches: Batches) -> Iterator[pa.RecordBatch]:
-                for batch in batches:
-                    for position in batch.column(0).to_pylist():
-                        row = _work_on_part(data, todo[position], work, version)
-                        yield from to_arrow(row, _RESULT).to_batches()
-
-            numbers = self._engine.session.range(0, len(todo), 1, len(todo))
-            found = collect_arrow(numbers.mapInArrow(step, spark_schema(_RESULT)))
-        table = pl.DataFrame(found)
+            run = partial(_work_on_part, task.pickled(), work)
+            table = pl.DataFrame(collect_arrow(each(self._engine, todo, run, _RESULT)))
         for number, line, what in table.sort("part").select("part", "line", "what").iter_rows():
             if what is not None:
                 totals = sum_parts(task, number)  # raises if an earlier part has an error
@@ -438,16 +419,12 @@ def _advancing(bytes_of_file: dict[Path, int], advance: Advance) -> Iterator[Non
         report()
 
 
-def _work_on_part(data: bytes, number: int, work: Work, version: str) -> pl.DataFrame:
-    """Work on a part, and return a row with its error, if there is one."""
-    row: dict[str, list[Any]] = {"part": [number]}
+def _work_on_part(data: bytes, work: Work, number: int) -> pl.DataFrame:
+    """On a worker: work on a part, and return a row with the error of its lines, if any."""
+    line, what = None, None
     try:
-        check_version(version)
         with _AT_ONCE:
             work(unpack_task(data), number)
     except FormatError as error:
-        row |= {"line": [error.line], "what": [error.what]}
-    except CitebedError as error:
-        return error_row(error)
-    schema = {name: kind for name, kind in _RESULT.items() if name in row}
-    return pl.DataFrame(row, schema)
+        line, what = error.line, error.what
+    return pl.DataFrame({"part": [number], "line": [line], "what": [what]}, _RESULT)

@@ -22,7 +22,8 @@ from citebed.errors import CitebedError, FormatError
 from citebed.files.lines import find_line_start, read_pieces, split_blocks
 from citebed.files.output_files import translate_write_errors
 from citebed.files.system_errors import open_for_reading
-from citebed.timeline.filters.topics import Filter, FilterContext, RunningFilter, Topic
+from citebed.timeline.filters.online_learning import Filter, RunningFilter
+from citebed.timeline.filters.topics import FilterContext, Topic
 from citebed.timeline.streams.stream_files import decode
 from citebed.wording import printable
 

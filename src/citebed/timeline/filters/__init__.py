@@ -11,8 +11,8 @@ from citebed.errors import CitebedError, UnknownName
 from citebed.grammar import SpecError, parse_call, value_text
 from citebed.timeline.filters.incremental import Incremental
 from citebed.timeline.filters.names import Names
+from citebed.timeline.filters.online_learning import Filter
 from citebed.timeline.filters.relevance_model import RelevanceModel
-from citebed.timeline.filters.topics import Filter
 
 FILTERS: dict[str, type[Filter]] = {f.name: f for f in (Names, RelevanceModel, Incremental)}
 """All filters by name, in the order of the documentation."""

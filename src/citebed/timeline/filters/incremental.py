@@ -12,33 +12,32 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from citebed.runs.tables import Floats, Ints
-from citebed.timeline.filters.names import NameFiltering, Names
+from citebed.timeline.filters.names import Names
 from citebed.timeline.filters.online_learning import (
+    Filter,
     FilterFeatures,
-    Learner,
+    Labels,
+    Numbers,
     Returned,
-    SkippedDocuments,
+    RunningFilter,
     TrainingExample,
+    confidence,
     packed,
     unpacked,
 )
 from citebed.timeline.filters.topics import (
     DocumentFeatures,
-    Filter,
     FilterContext,
-    LearningDocuments,
     Skipped,
     State,
     TermStatistics,
     Topic,
     Vectors,
-    confidence,
-    running_sums,
 )
 
 BIAS = -3.0
@@ -76,56 +75,46 @@ class Incremental(Filter):
         return IncrementalFiltering(self, topics, tools)
 
 
-class IncrementalFiltering(Learner):
+class IncrementalFiltering(RunningFilter):
     """A running incremental classifier."""
 
     def __init__(
         self, declared: Incremental, topics: Sequence[Topic], tools: FilterContext
     ) -> None:
-        self._names = NameFiltering(Names(), topics)
-        super().__init__(topics, tools, self._names.names, tools.labels, declared.buckets)
+        numbers = Numbers(tools, declared.buckets)
+        self._buckets = numbers.buckets
+        super().__init__(topics, numbers, Labels(topics, tools.labels), tools.delay)
         self._declared = declared
-        self._df: Floats = np.zeros(self._buckets, np.float64)
+        self._counts = self.tally()
         self._bias: Floats = np.full(len(topics), BIAS)
         self._mention: Floats = np.full(len(topics), MENTION)
         self._weights: Floats = np.zeros((self._buckets, len(topics)))
         self._other: tuple[Ints, Floats] = (np.empty(0, np.int64), np.empty(0))
 
-    def _see(self, first: int, reads: DocumentFeatures) -> FilterFeatures:
-        numbers = reads.terms.numbers
-        df = self._df[numbers] + running_sums(numbers, np.ones(numbers.size))
-        np.add.at(self._df, numbers, 1.0)
-        vectors = _unit_vectors(reads.terms, df, first + reads.rows)
-        return FilterFeatures(self._names.evidence(first, reads), vectors)
-
-    def _see_of(self, first: int, told: LearningDocuments) -> FilterFeatures:
-        df = self._df[told.reads.terms.numbers] + told.terms
-        vectors = _unit_vectors(told.reads.terms, df, first + told.reads.rows)
-        return FilterFeatures(self._names.evidence_of(first, told), vectors)
-
     def tally(self) -> TermStatistics:
         """Return empty document counts of terms and names."""
-        return TermStatistics(len(self._names.names.names), self._buckets, once=True)
+        return TermStatistics(len(self.names.names), self._buckets)
 
-    def _count(self, tally: TermStatistics) -> None:
-        self._df += tally.terms
-        self._names.count(tally)
+    def _see(self, first: int, reads: DocumentFeatures) -> FilterFeatures:
+        evidence = Names().evidence(self.names, first, reads)
+        return FilterFeatures(reads.rows, evidence, _unit_vectors(reads.terms, first + reads.rows))
 
-    def _look_back(self, part: Skipped, passed: SkippedDocuments, start: int, end: int) -> None:
+    def _look_back(
+        self, part: Skipped, passed: FilterFeatures, judged: Ints, start: int, end: int
+    ) -> None:
         first = last = len(passed.rows)
         while first and passed.rows[first - 1] == end - 1:
             first, end = first - 1, end - 1  # the documents before these are not known
-        judged = {place - first for place in passed.judged if place >= first}
-        if self._look_at(passed.seen.part(first, last), judged):
+        if self._look_at(passed.take(np.arange(first, last)), judged):
             return
         if start < end:
             for some in part.more(start, end):
-                self._look_at(self._see_of(part.first, some), self.judged(some.reads))
+                self._look_at(self._see(part.first, self._counts.after(some)), judged)
 
-    def _look_at(self, seen: FilterFeatures, judged: Collection[int]) -> bool:
+    def _look_at(self, seen: FilterFeatures, judged: Ints) -> bool:
         """Remember the last unreturned document of these; return whether there is one."""
-        is_returned = (self._beliefs(seen) > self._floor).any(axis=1)
-        return self._remember(seen, {*np.flatnonzero(is_returned).tolist(), *judged})
+        is_known = (self._beliefs(seen) > self._floor).any(axis=1) | np.isin(seen.rows, judged)
+        return self._remember(seen, np.flatnonzero(is_known).tolist())
 
     def _returned(self, seen: FilterFeatures) -> list[Returned]:
         z = self._beliefs(seen)
@@ -143,13 +132,12 @@ class IncrementalFiltering(Learner):
         """Return the log-odds of relevance, one row per document, one column per topic."""
         from scipy.sparse import csr_array
 
-        ends, numbers, values = seen.vectors
+        ends, numbers, values, _ = seen.vectors
         shape = len(ends) - 1, self._buckets
         learned = csr_array((values, numbers, ends), shape=shape) @ self._weights
         z: Floats = self._bias + learned
-        for place, named in seen.mentions.items():
-            for topic, evidence in named.items():
-                z[place, topic] += self._mention[topic] * _saturated(evidence)
+        named = seen.mentions
+        z[named.places(), named.numbers] += self._mention[named.numbers] * _saturated(named.values)
         return z
 
     def _passed(self, seen: FilterFeatures, known: Collection[int]) -> None:
@@ -185,11 +173,11 @@ class IncrementalFiltering(Learner):
         return {
             "bias": self._bias.copy(),
             "mention": self._mention.copy(),
-            **packed("df", self._df),
+            **packed("df", self._counts.terms),
             **packed("weights", self._weights),
             "other_numbers": self._other[0],
             "other_values": self._other[1],
-            "names_df": self._names.state()["df"],
+            "names_df": self._counts.names.astype(np.int64),
             **super().state(),
         }
 
@@ -198,26 +186,23 @@ class IncrementalFiltering(Learner):
         super().restore(state)
         self._bias = state["bias"].astype(np.float64)
         self._mention = state["mention"].astype(np.float64)
-        self._df = unpacked("df", state, self._df.shape)
+        self._counts.terms = unpacked("df", state, self._counts.terms.shape)
+        self._counts.names = state["names_df"].astype(np.float64)
         self._weights = unpacked("weights", state, self._weights.shape)
         numbers, values = state["other_numbers"], state["other_values"]
         self._other = numbers.astype(np.int64), values.astype(np.float64)
-        self._names.restore({"df": state["names_df"]})
 
 
-def _unit_vectors(terms: Vectors, df: Floats, before: Ints) -> Vectors:
-    """Weigh terms by tf-idf with unit length.
-
-    ``df`` includes the document itself; ``before`` counts the documents before it.
-    """
+def _unit_vectors(terms: Vectors, before: Ints) -> Vectors:
+    """Weigh terms by tf-idf with unit length; ``before`` counts the documents before each."""
     places = terms.places()
-    values = (1 + np.log(terms.values)) * np.log((before + 2)[places] / (df + 0.5))
+    values = (1 + np.log(terms.values)) * np.log((before + 2)[places] / (terms.counted + 0.5))
     lengths = np.sqrt(terms.sums(values * values))
     lengths[lengths == 0] = 1.0
     return terms._replace(values=values / lengths[places])
 
 
-def _saturated(evidence: float) -> float:
+def _saturated(evidence: Any) -> Any:
     return evidence / (evidence + 1.0)
 
 

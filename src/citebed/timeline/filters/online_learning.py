@@ -1,4 +1,4 @@
-"""Base class of the filters that learn from judgements, with hashed terms and delayed feedback.
+"""Running filters: read a stream, score its documents, and learn from judgements after a delay.
 
 A document is scored with what the filter knew before it. A judged document becomes a training
 example, which is used for the first document that is later by more than the delay. Documents of
@@ -8,36 +8,33 @@ the same second never see each other's judgements, so their order does not matte
 from __future__ import annotations
 
 import zlib
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
+from citebed.grammar import Call
 from citebed.runs.assessors import merge_assessors
 from citebed.runs.reader import read_judgement_table
 from citebed.runs.tables import Floats, Ints, checked_columns
 from citebed.runs.trec_files import QRELS
 from citebed.runs.writer import FilterLine
-from citebed.timeline.filters.names import NameTable
+from citebed.timeline.filters.name_table import NameTable
 from citebed.timeline.filters.topics import (
-    RELEVANT,
     DocumentFeatures,
     FilterContext,
-    LearningDocuments,
     Skipped,
     State,
     TermStatistics,
     Topic,
     Vectors,
-    between,
+    no_vectors,
 )
 from citebed.timeline.streams.stream_files import TEXTS
 
@@ -51,9 +48,11 @@ class Numbers(dict[str, int]):
     number; with a million buckets and the words of one language, few do.
     """
 
-    def __init__(self, tools: FilterContext, buckets: int) -> None:
+    def __init__(self, tools: FilterContext, buckets: float) -> None:
         super().__init__()
-        self._tools, self._buckets = tools, buckets
+        if buckets != int(buckets) or not 1024 <= buckets <= 1 << 28:
+            raise CitebedError(f"buckets={buckets:g} is not a whole number from 1024 to {1 << 28}")
+        self._tools, self.buckets = tools, int(buckets)
 
     def __missing__(self, word: str) -> int:
         """Compute the number of a word that is not cached; empty the cache when it is full."""
@@ -63,7 +62,7 @@ class Numbers(dict[str, int]):
         if term is None:
             self[word] = _NO_TERM
         else:
-            self[word] = zlib.crc32(term.encode("utf-8", "surrogatepass")) % self._buckets
+            self[word] = zlib.crc32(term.encode("utf-8", "surrogatepass")) % self.buckets
         return self[word]
 
     def counted(self, texts: Iterable[str]) -> Vectors:
@@ -76,14 +75,15 @@ class Numbers(dict[str, int]):
             ends.append(len(flat))
         places = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
         numbers: Ints = np.array(flat, np.int64)
-        keys = (places * self._buckets + numbers)[numbers != _NO_TERM]
+        keys = (places * self.buckets + numbers)[numbers != _NO_TERM]
         keys, counts = np.unique(keys, return_counts=True)
-        places, there = np.divmod(keys, self._buckets)
+        places, there = np.divmod(keys, self.buckets)
         starts = np.searchsorted(places, np.arange(len(ends)))
         return Vectors(starts, there, counts.astype(np.float64))
 
 
 _NO_TERM = -1
+_NO_TERMS: Ints = np.empty(0, np.int64)
 _REMEMBERED = 1 << 18
 
 
@@ -149,32 +149,25 @@ class Lessons:
             "lessons": whole.reshape(-1, 4),
             "lesson_mentions": np.array([k.mention for k in lessons], np.float64),
             "lesson_numbers": np.concatenate(
-                [k.numbers for k in lessons] or [np.empty(0, np.int64)]
+                [np.empty(0, np.int64), *(k.numbers for k in lessons)]
             ),
-            "lesson_values": np.concatenate([k.values for k in lessons] or [np.empty(0)]),
+            "lesson_values": np.concatenate([np.empty(0), *(k.values for k in lessons)]),
         }
 
     def restore(self, state: State) -> None:
         """Continue from a state."""
-        self._waiting.clear()
-        numbers, values = state["lesson_numbers"], state["lesson_values"]
-        start = 0
-        for row, mention in zip(
-            state["lessons"].tolist(), state["lesson_mentions"].tolist(), strict=True
-        ):
-            due, topic, relevant, size = row
-            part = slice(start, start + size)
-            self._waiting.append(
-                TrainingExample(
-                    due,
-                    topic,
-                    bool(relevant),
-                    mention,
-                    numbers[part].astype(np.int64),
-                    values[part].astype(np.float64),
-                )
-            )
-            start += size
+        due, topic, relevant, sizes = state["lessons"].T
+        ends = np.cumsum(sizes)[:-1]
+        examples = zip(
+            due.tolist(),
+            topic.tolist(),
+            relevant.astype(bool).tolist(),
+            state["lesson_mentions"].tolist(),
+            np.split(state["lesson_numbers"].astype(np.int64), ends),
+            np.split(state["lesson_values"].astype(np.float64), ends),
+            strict=False,  # of no examples, there is one empty part
+        )
+        self._waiting = deque(TrainingExample(*example) for example in examples)
 
 
 def labels_of(path: str | Path) -> tuple[dict[str, dict[str, bool]], int]:
@@ -246,27 +239,52 @@ class Labels:
 
 # --- at work ----------------------------------------------------------------------------------
 
+RELEVANT = 1
+"""The rating of every line that a filter writes; only the confidence varies."""
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A filter model with its parameters, all of them numbers."""
+
+    name: ClassVar[str]
+    needs_terms: ClassVar[bool] = False
+    takes_judgements: ClassVar[bool] = False
+    looks_back: ClassVar[bool] = False
+    """Whether learning also uses the documents before the judged one."""
+    block: ClassVar[int] = 1 << 18
+    """Bytes of the stream per batch; fast models use larger batches."""
+
+    def __str__(self) -> str:
+        return str(Call(self.name, tuple((f.name, getattr(self, f.name)) for f in fields(self))))
+
+    def check_below_one(self, *names: str) -> None:
+        """Raise an error unless these parameters are in [0, 1)."""
+        for name in names:
+            if not 0 <= getattr(self, name) < 1:
+                raise CitebedError(f"{name}={getattr(self, name):g} is not in [0, 1)")
+
+    def start(self, topics: Sequence[Topic], tools: FilterContext) -> RunningFilter:
+        """Start filtering a stream."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True)
 class FilterFeatures:
-    """Weighted features of documents.
+    """Weighted features of documents with these ``rows``.
 
-    ``mentions`` has the evidence from names by document position and topic; ``vectors`` has the
+    ``mentions`` has the topics that each document names, with the evidence; ``vectors`` has the
     term weights.
     """
 
-    mentions: Mapping[int, Mapping[int, float]]
+    rows: Ints
+    mentions: Vectors
     vectors: Vectors
 
-    def part(self, start: int, end: int) -> FilterFeatures:
-        """Return documents ``start`` to ``end - 1``."""
-        inside = between(self._named, start, end)
-        mentions = {place - start: self.mentions[place] for place in inside}
-        return FilterFeatures(mentions, self.vectors.part(start, end))
-
-    @cached_property
-    def _named(self) -> list[int]:
-        return list(self.mentions)
+    def take(self, places: Ints) -> FilterFeatures:
+        """Return the documents at these positions."""
+        mentions, vectors = self.mentions.take(places), self.vectors.take(places)
+        return FilterFeatures(self.rows[places], mentions, vectors)
 
 
 Judged = Mapping[int, tuple[tuple[int, bool], ...]]
@@ -281,72 +299,88 @@ class Returned(NamedTuple):
     confidence: int
 
 
-class Learner(ABC):
-    """A running filter that learns; subclasses define its features, scores and learning steps.
+def confidence(share: float) -> int:
+    """Convert a share between 0 and 1 into a confidence between 1 and 1000."""
+    return min(1000, max(1, round(1000 * share)))
 
-    Documents are scored in batches within which no training example becomes due.
+
+class RunningFilter:
+    """A filter at work on a stream; subclasses define its features, scores and learning steps.
+
+    Without ``numbers`` for terms, it reads only documents with a mention. Documents are scored in
+    batches within which no training example becomes due.
     """
 
     def __init__(
         self,
         topics: Sequence[Topic],
-        tools: FilterContext,
-        names: NameTable,
-        labels: Mapping[str, Mapping[str, bool]],
-        buckets: float,
+        numbers: Numbers | None = None,
+        labels: Labels | None = None,
+        delay: int = 0,
     ) -> None:
-        if buckets != int(buckets) or not 1024 <= buckets <= 1 << 28:
-            raise CitebedError(f"buckets={buckets:g} is not a whole number from 1024 to {1 << 28}")
-        self._buckets = int(buckets)
-        self._numbers = Numbers(tools, self._buckets)
         self._ids = [topic.query_id for topic in topics]
-        self._table = names
-        self._labels = Labels(topics, labels)
-        self._lessons = Lessons(tools.delay)
+        self.names = NameTable(topics)
+        self._numbers = numbers
+        self._labels = labels or Labels((), {})
+        self._lessons = Lessons(delay)
+        self._counts = TermStatistics(len(self.names.names))
 
     def read(self, table: pl.DataFrame) -> DocumentFeatures:
-        """Extract the features of all documents, since term counts need every one."""
-        mentions = dict(self._table.found(table))
-        texts = (
-            "\n".join(text for text in texts if text) for texts in table.select(TEXTS).iter_rows()
-        )
-        rows: Ints = np.arange(table.height)
-        times = table["time"].to_numpy()
-        return DocumentFeatures(
-            rows, table["doc_id"], times, mentions, self._numbers.counted(texts)
-        )
+        """Extract the features of a batch of documents in stream order.
+
+        The columns are ``doc_id``, ``time``, ``title``, ``abstract``, ``text``. This takes most of
+        the time and needs no state, so that it can run in parallel.
+        """
+        mentions = self.names.read(table)
+        if self._numbers is None:
+            rows: Ints = np.flatnonzero(np.diff(mentions.ends))
+            mentions, terms = mentions.take(rows), no_vectors(len(rows))
+        else:  # term counts need every document
+            rows = np.arange(table.height)
+            texts = table.select(TEXTS).iter_rows()
+            terms = self._numbers.counted("\n".join(filter(None, own)) for own in texts)
+        there = table.select("doc_id", "time")[rows]
+        return DocumentFeatures(rows, there["doc_id"], there["time"].to_numpy(), mentions, terms)
 
     def take(self, first: int, reads: DocumentFeatures) -> list[FilterLine]:
-        """Return the lines for documents; before each of them, learn what is due."""
+        """Return the lines for documents that were read, by document and then by topic.
+
+        ``first`` is the number of documents before the batch. Before each document, the filter
+        learns what is due.
+        """
         judged = self._labels.of(reads)
-        places, names = list(judged), reads.names.to_list()
+        names = reads.names.to_list()
         lines: list[FilterLine] = []
         start = 0
         while start < len(reads):
             for lesson in self._lessons.due(int(reads.times[start])):
                 self._learn(lesson)
-            end = self._changes(reads.times, start, places)
-            some = reads.part(start, end)
-            seen = self._see(first, some)
+            end = self._changes(reads.times, start, judged)
+            some = reads.take(np.arange(start, end))
+            seen = self._see(first, self._counts.told(some))
             returned = self._returned(seen)
+            topics = seen.mentions
+            named = set(zip(topics.places().tolist(), topics.numbers.tolist(), strict=True))
             for place, topic, sure in returned:
                 name, time = names[start + place], int(some.times[place])
-                is_named = topic in seen.mentions.get(place, ())
+                is_named = (place, topic) in named
                 lines.append(FilterLine(self._ids[topic], name, time, sure, RELEVANT, is_named))
-            those = {place - start: judged[place] for place in between(places, start, end)}
+            those = {place - start: judged[place] for place in judged if start <= place < end}
             self._hold_back(some.times, seen, those)
             self._passed(seen, {place for place, *_ in returned}.union(those))
             start = end
         return lines
 
-    def _changes(self, times: Ints, start: int, judged: Sequence[int]) -> int:
+    def _changes(self, times: Ints, start: int, judged: Judged) -> int:
         """Return the position of the first document that could use a new training example."""
-        first = between(judged, start, len(times))[:1]
-        due = [*self._lessons.next(), *(self._lessons.after(int(times[place])) for place in first)]
+        first = next((place for place in judged if place >= start), None)
+        due = self._lessons.next()
+        if first is not None:
+            due = [*due, self._lessons.after(int(times[first]))]
         return int(np.searchsorted(times, min(due), side="right")) if due else len(times)
 
     def skip(self, part: Skipped) -> None:
-        """Learn from a part as if its documents had been scored.
+        """Change the state as ``take`` would for all documents of a part.
 
         ``part.told`` has the judged documents, those before which an example becomes due and, for
         a filter that looks back, some documents before these and before the end.
@@ -355,40 +389,35 @@ class Learner(ABC):
             self._follow(part, part.told)
         self._count(part.tally)
 
-    def _follow(self, part: Skipped, told: LearningDocuments) -> None:
-        reads = told.reads
-        seen = self._see_of(part.first, told)
-        judged = self._labels.of(reads)
-        places = list(judged)
-
-        def passed(start: int, end: int) -> SkippedDocuments:
-            those = {place - start for place in between(places, start, end)}
-            return SkippedDocuments(reads.rows[start:end], seen.part(start, end), those)
-
-        start, row = 0, 0
-        for place, time in enumerate(reads.times.tolist()):
+    def _follow(self, part: Skipped, told: DocumentFeatures) -> None:
+        seen = self._see(part.first, self._counts.after(told))
+        judged = self._labels.of(told)
+        rows = told.rows[list(judged)]
+        start = row = 0
+        for place, time in enumerate(told.times.tolist()):
             due = list(self._lessons.due(time))
             if due:
-                now = int(reads.rows[place])
-                self._look_back(part, passed(start, place), row, now)
+                now = int(told.rows[place])
+                self._look_back(part, seen.take(np.arange(start, place)), rows, row, now)
                 start, row = place, now
             for lesson in due:
                 self._learn(lesson)
             if place in judged:
-                self._hold_back(reads.times, seen, {place: judged[place]})
-        self._look_back(part, passed(start, len(reads)), row, part.length)
+                self._hold_back(told.times, seen, {place: judged[place]})
+        self._look_back(part, seen.take(np.arange(start, len(told))), rows, row, part.length)
 
     def _hold_back(self, times: Ints, seen: FilterFeatures, judged: Judged) -> None:
         """Queue the training examples of judged documents."""
         for place, topics in judged.items():
             numbers, values = seen.vectors.at(place)
-            named = seen.mentions.get(place, {})
+            named = dict(zip(*seen.mentions.at(place), strict=True))
             for topic, relevant in topics:
-                lesson = TrainingExample(0, topic, relevant, named.get(topic, 0.0), numbers, values)
+                mention = float(named.get(topic, 0.0))
+                lesson = TrainingExample(0, topic, relevant, mention, numbers, values)
                 self._lessons.add(int(times[place]), lesson)
 
     def judged(self, reads: DocumentFeatures) -> Collection[int]:
-        """Return the positions of judged documents, and record that they occurred."""
+        """Return the positions of the documents to learn from, and record that they occurred."""
         return self._labels.of(reads).keys()
 
     def unmet(self) -> list[str]:
@@ -396,53 +425,44 @@ class Learner(ABC):
         return self._labels.unmet()
 
     def state(self) -> State:
-        """Return the queued examples, and which labelled documents have occurred."""
+        """Return everything that the next batch depends on."""
         return {**self._lessons.state(), **self._labels.state()}
 
     def restore(self, state: State) -> None:
-        """Continue from a state."""
+        """Continue from an earlier ``state()``."""
         self._lessons.restore(state)
         self._labels.restore(state)
 
-    @abstractmethod
-    def _look_back(self, part: Skipped, passed: SkippedDocuments, start: int, end: int) -> None:
-        """Remember what ``_passed`` would have remembered of rows ``start`` to ``end - 1``.
-
-        Nothing was learned between these rows; ``passed`` are some of them.
-        """
-
-    @abstractmethod
     def tally(self) -> TermStatistics:
-        """Return empty counts of the kind that this filter keeps."""
+        """Return empty counts of the kind that this filter keeps, by default of names."""
+        return TermStatistics(len(self.names.names))
 
-    @abstractmethod
     def _see(self, first: int, reads: DocumentFeatures) -> FilterFeatures:
-        """Weigh the features of documents; ``first`` counts the documents before their batch."""
+        """Weigh the features of documents with their counts.
 
-    @abstractmethod
-    def _see_of(self, first: int, told: LearningDocuments) -> FilterFeatures:
-        """Weigh the features of documents of a skipped part."""
+        ``first`` counts the documents before their batch or part.
+        """
+        raise NotImplementedError
 
-    @abstractmethod
-    def _count(self, tally: TermStatistics) -> None:
-        """Add the counts of a skipped part."""
-
-    @abstractmethod
     def _returned(self, seen: FilterFeatures) -> list[Returned]:
         """Return the documents to return for each topic, ordered by document and topic."""
+        raise NotImplementedError
 
-    @abstractmethod
+    def _count(self, tally: TermStatistics) -> None:
+        """Add the counts of a skipped part."""
+        self._counts.merge(tally)
+
     def _learn(self, lesson: TrainingExample) -> None:
         """Learn from an example that is due."""
 
-    @abstractmethod
     def _passed(self, seen: FilterFeatures, known: Collection[int]) -> None:
         """Remember scored documents; those at ``known`` positions were returned or judged."""
 
+    def _look_back(
+        self, part: Skipped, passed: FilterFeatures, judged: Ints, start: int, end: int
+    ) -> None:
+        """Remember what ``_passed`` would have remembered of rows ``start`` to ``end - 1``.
 
-class SkippedDocuments(NamedTuple):
-    """Documents of a skipped part: rows, features, and the positions of judged ones."""
-
-    rows: Ints
-    seen: FilterFeatures
-    judged: Collection[int]
+        Nothing was learned between these rows; ``passed`` are some of them, ``judged`` the rows of
+        judged documents.
+        """

@@ -15,27 +15,25 @@ import numpy as np
 
 from citebed.errors import CitebedError
 from citebed.runs.tables import Floats, Ints
-from citebed.timeline.filters.names import NameTable
 from citebed.timeline.filters.online_learning import (
+    Filter,
     FilterFeatures,
-    Learner,
+    Labels,
+    Numbers,
     Returned,
-    SkippedDocuments,
+    RunningFilter,
     TrainingExample,
+    confidence,
     packed,
     unpacked,
 )
 from citebed.timeline.filters.topics import (
     DocumentFeatures,
-    Filter,
     FilterContext,
-    LearningDocuments,
-    Skipped,
     State,
     TermStatistics,
     Topic,
     Vectors,
-    confidence,
 )
 
 _CELLS = 1 << 20
@@ -202,39 +200,32 @@ def _cuts(places: Ints, most: int) -> Iterator[slice]:
     yield from map(slice, first, [*first[1:], places.size])
 
 
-class RelevanceFiltering(Learner):
+class RelevanceFiltering(RunningFilter):
     """Running relevance models; they learn from training documents only."""
 
     def __init__(
         self, declared: RelevanceModel, topics: Sequence[Topic], tools: FilterContext
     ) -> None:
-        super().__init__(topics, tools, NameTable(topics), {}, declared.buckets)
+        numbers = Numbers(tools, declared.buckets)
+        self._buckets = numbers.buckets
+        super().__init__(topics, numbers, Labels(topics, {}), tools.delay)
         self._declared = declared
         self._background = Background(self._buckets)
         self._term_table: _TermTable | None = None
         self._profiles = []
         for topic in topics:
             text = " ".join((*(name.name for name in topic.names), topic.text))
-            numbers, tf = self._numbers.counted([text]).at(0)
-            self._background.add(numbers, tf)
-            self._profiles.append(_Profile(numbers, tf, declared))
-
-    def _see(self, first: int, reads: DocumentFeatures) -> FilterFeatures:  # noqa: ARG002
-        named = {
-            place: dict.fromkeys(self._table.topics_of(mentions), 0.0)
-            for place, mentions in reads.mentions.items()
-        }
-        return FilterFeatures(named, reads.terms)
-
-    def _see_of(self, first: int, told: LearningDocuments) -> FilterFeatures:
-        return self._see(first, told.reads)
+            terms, tf = numbers.counted([text]).at(0)
+            self._background.add(terms, tf)
+            self._profiles.append(_Profile(terms, tf, declared))
 
     def tally(self) -> TermStatistics:
         """Return empty counts of all term occurrences."""
-        return TermStatistics(len(self._table.names), self._buckets)
+        return TermStatistics(len(self.names.names), self._buckets, once=False)
 
-    def _look_back(self, part: Skipped, passed: SkippedDocuments, start: int, end: int) -> None:
-        """Do nothing: past documents are counted, not remembered."""
+    def _see(self, first: int, reads: DocumentFeatures) -> FilterFeatures:  # noqa: ARG002
+        named = self.names.topics(reads.mentions, np.zeros(reads.mentions.numbers.size))
+        return FilterFeatures(reads.rows, named, reads.terms)
 
     def _count(self, tally: TermStatistics) -> None:
         numbers = np.flatnonzero(tally.terms)

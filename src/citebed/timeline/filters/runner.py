@@ -25,15 +25,10 @@ from citebed.records import Problem
 from citebed.runs.writer import filter_lines, filter_names, header_line
 from citebed.timeline.filters import checkpoint
 from citebed.timeline.filters.checkpoint import Progress
+from citebed.timeline.filters.online_learning import Filter, RunningFilter
 from citebed.timeline.filters.output_files import Drafts, OutputFiles
 from citebed.timeline.filters.stream_checks import Admission
-from citebed.timeline.filters.topics import (
-    Filter,
-    FilterContext,
-    RunningFilter,
-    State,
-    Topic,
-)
+from citebed.timeline.filters.topics import FilterContext, State, Topic
 from citebed.timeline.streams.stream_files import Decoded, Source, blocks, checksum, decode
 from citebed.wording import count, printable
 

@@ -1,4 +1,4 @@
-"""Topics of a filter, from a file of JSON Lines, and the interface that filters implement.
+"""Topics of a filter, from a file of JSON Lines, and the documents that filters get.
 
 A line is ``{"query_id": "Aharon_Barak", "name": "Aharon Barak", "aliases": ["Justice Barak"],
 "text": "President of the Supreme Court …", "training": ["1320223380-9367…"]}``; only ``query_id``
@@ -10,22 +10,20 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from citebed.errors import CitebedError, FormatError
+from citebed.errors import FormatError
 from citebed.files.input_files import read_lines
-from citebed.grammar import Call
 from citebed.runs.tables import Floats, Ints
-from citebed.runs.writer import FilterLine, stream_ids
+from citebed.runs.writer import stream_ids
 
 _FIELDS = ("query_id", "name", "names", "aliases", "text", "title", "training")
 _WIDTH = 200  # longest part of a JSON error that a message quotes
@@ -115,50 +113,44 @@ def spelt_out(query_id: str) -> str:
 State = dict[str, NDArray[np.generic]]
 """The state of a filter as arrays, to be stored in a checkpoint."""
 
-RELEVANT = 1
-"""The rating of every line that a filter writes; only the confidence varies."""
-
 
 class Vectors(NamedTuple):
-    """Sparse term vectors of several documents, in compressed row format.
+    """Sparse vectors of several documents, in compressed row format.
 
-    Document ``i`` has the term numbers and values from ``ends[i]`` up to, but not including,
-    ``ends[i + 1]``. Term numbers ascend within a document.
+    Document ``i`` has the numbers (of terms, names or topics) and their values from ``ends[i]`` up
+    to, but not including, ``ends[i + 1]``. ``counted`` says how often each number occurred in the
+    stream so far; it is empty before `TermStatistics.told` counts.
     """
 
     ends: Ints
     numbers: Ints
     values: Floats
+    counted: Floats = np.empty(0)
 
     def at(self, place: int) -> tuple[Ints, Floats]:
-        """Return copies of one document's term numbers and values."""
+        """Return copies of one document's numbers and values."""
         its = slice(*self.ends[place : place + 2])
         return self.numbers[its].copy(), self.values[its].copy()
-
-    def part(self, start: int, end: int) -> Vectors:
-        """Return documents ``start`` to ``end - 1``."""
-        ends = self.ends[start : end + 1]
-        its = slice(ends[0], ends[-1])
-        return Vectors(ends - ends[0], self.numbers[its], self.values[its])
 
     def take(self, places: Ints) -> Vectors:
         """Return the documents at these positions."""
         sizes = np.diff(self.ends)[places]
         ends = np.concatenate(([0], np.cumsum(sizes)))
         its = np.arange(ends[-1]) + np.repeat(self.ends[places] - ends[:-1], sizes)
-        return Vectors(ends, self.numbers[its], self.values[its])
+        counted = self.counted[its] if self.counted.size else self.counted
+        return Vectors(ends, self.numbers[its], self.values[its], counted)
 
     def places(self) -> Ints:
-        """Return the document position of each term."""
+        """Return the document position of each number."""
         return np.repeat(np.arange(len(self.ends) - 1), np.diff(self.ends))
 
     def sums(self, values: Floats) -> Floats:
-        """Sum ``values``, one per term, within each document, in term order."""
+        """Sum ``values``, one per number, within each document, in their order."""
         sums = np.bincount(self.places(), values, minlength=len(self.ends) - 1)
         return np.asarray(sums, np.float64)
 
 
-def no_terms(documents: int) -> Vectors:
+def no_vectors(documents: int) -> Vectors:
     """Return empty vectors for this number of documents."""
     return Vectors(np.zeros(documents + 1, np.int64), np.empty(0, np.int64), np.empty(0))
 
@@ -167,14 +159,14 @@ def no_terms(documents: int) -> Vectors:
 class DocumentFeatures:
     """Features that depend on the documents alone, in order of time.
 
-    ``rows`` are row numbers in the batch. ``mentions`` has the name mentions (see
-    ``NameTable.found``) of the documents that have any, by position. ``terms`` has term counts.
+    ``rows`` are row numbers in the batch. ``mentions`` has the name numbers of each document in
+    text order, with the value 1 in the title and 0 elsewhere. ``terms`` has term counts.
     """
 
     rows: Ints
     doc_ids: pl.Series
     times: Ints
-    mentions: Mapping[int, Sequence[int]]
+    mentions: Vectors
     terms: Vectors
 
     def __len__(self) -> int:
@@ -185,62 +177,72 @@ class DocumentFeatures:
         """The documents' ids as a filter run writes them."""
         return stream_ids(self.doc_ids, pl.Series(self.times))
 
-    @cached_property
-    def _named(self) -> list[int]:
-        return list(self.mentions)
-
-    def part(self, start: int, end: int) -> DocumentFeatures:
-        """Return documents ``start`` to ``end - 1``."""
+    def take(self, places: Ints) -> DocumentFeatures:
+        """Return the documents at these positions."""
         return DocumentFeatures(
-            self.rows[start:end],
-            self.doc_ids[start:end],
-            self.times[start:end],
-            {at - start: self.mentions[at] for at in between(self._named, start, end)},
-            self.terms.part(start, end),
+            self.rows[places],
+            self.doc_ids[places],
+            self.times[places],
+            self.mentions.take(places),
+            self.terms.take(places),
         )
 
 
-def between(places: Sequence[int], start: int, end: int) -> Sequence[int]:
-    """Return the positions from ``start`` to ``end - 1``; ``places`` must ascend."""
-    return places[bisect_left(places, start) : bisect_left(places, end)]
-
-
 class TermStatistics:
-    """Counts over a part of a stream.
+    """Counts over a stream, or a part of one.
 
     ``names`` counts the documents that mention each name. ``terms`` counts the documents with each
-    term if ``once``, otherwise all occurrences.
+    term if ``once``, otherwise all occurrences. Without ``buckets``, terms are not counted.
     """
 
-    def __init__(self, names: int, buckets: int = 0, *, once: bool = False) -> None:
-        self.names: Ints = np.zeros(names, np.int64)
+    def __init__(self, names: int, buckets: int = 0, *, once: bool = True) -> None:
+        self.names: Floats = np.zeros(names, np.float64)
         self.terms: Floats = np.zeros(buckets, np.float64)
         self._once = once
 
     def add(self, reads: DocumentFeatures) -> None:
         """Count documents."""
-        self._add_names(reads)
-        np.add.at(self.terms, reads.terms.numbers, self._counts(reads))
+        np.add.at(self.names, self._named(reads)[0], 1.0)
+        if self.terms.size:
+            np.add.at(self.terms, reads.terms.numbers, self._counts(reads))
 
-    def told(self, reads: DocumentFeatures) -> LearningDocuments:
-        """Count documents; return them with the counts at the time of each."""
-        numbers = reads.terms.numbers
-        counts: Floats = np.broadcast_to(self._counts(reads), numbers.shape)
-        terms = self.terms[numbers] + running_sums(numbers, counts)
-        np.add.at(self.terms, numbers, counts)
-        return LearningDocuments(reads, terms, self._add_names(reads))
+    def told(self, reads: DocumentFeatures) -> DocumentFeatures:
+        """Count documents; return them with the counts at the time of each.
+
+        Names are counted in the documents before, terms up to and including their own document.
+        """
+        names, place = self._named(reads)
+        before = running_sums(names, np.ones(names.size)) - 1.0
+        mentions, terms = reads.mentions._replace(counted=before[place]), reads.terms
+        if self.terms.size:
+            terms = terms._replace(counted=running_sums(terms.numbers, self._counts(reads)))
+        told = self.after(replace(reads, mentions=mentions, terms=terms))
+        self.add(reads)
+        return told
+
+    def after(self, told: DocumentFeatures) -> DocumentFeatures:
+        """Return documents with these counts added to their own, which began after these."""
+        mentions, terms = told.mentions, told.terms
+        mentions = mentions._replace(counted=mentions.counted + self.names[mentions.numbers])
+        if self.terms.size:
+            terms = terms._replace(counted=terms.counted + self.terms[terms.numbers])
+        return replace(told, mentions=mentions, terms=terms)
+
+    def merge(self, tally: TermStatistics) -> None:
+        """Add the counts of a part."""
+        self.names += tally.names
+        if self.terms.size:
+            self.terms += tally.terms
 
     def _counts(self, reads: DocumentFeatures) -> Floats:
-        return np.ones(()) if self._once else reads.terms.values
+        values = reads.terms.values
+        return np.ones(values.size) if self._once else values
 
-    def _add_names(self, reads: DocumentFeatures) -> dict[int, Ints]:
-        """Count the names of documents; return the count of each before its document."""
-        before: dict[int, Ints] = {}
-        for place, mentions in reads.mentions.items():
-            names = [mention >> 1 for mention in mentions]
-            before[place] = self.names[names]
-            self.names[list(set(names))] += 1
-        return before
+    def _named(self, reads: DocumentFeatures) -> tuple[Ints, Ints]:
+        """Return each name of a document once, by document, and the position of each mention."""
+        keys = reads.mentions.places() * self.names.size + reads.mentions.numbers
+        different, place = np.unique(keys, return_inverse=True)
+        return different % max(1, self.names.size), place
 
 
 def running_sums(numbers: Ints, counts: Floats) -> Floats:
@@ -254,45 +256,20 @@ def running_sums(numbers: Ints, counts: Floats) -> Floats:
     return running
 
 
-class LearningDocuments(NamedTuple):
-    """Documents of a skipped part that a filter has to know, with the counts at their time.
-
-    ``terms`` counts each term within the part, up to and including its document. ``names`` counts
-    the names of each mention in the documents before.
-    """
-
-    reads: DocumentFeatures
-    terms: Floats
-    names: Mapping[int, Ints]
-
-    def take(self, places: Ints) -> LearningDocuments:
-        """Return the documents at these positions."""
-        reads, terms = self.reads, self.reads.terms
-        named = [(to, at) for to, at in enumerate(places.tolist()) if at in reads.mentions]
-        taken = DocumentFeatures(
-            reads.rows[places],
-            reads.doc_ids[places],
-            reads.times[places],
-            {to: reads.mentions[at] for to, at in named},
-            terms.take(places),
-        )
-        counted = terms._replace(values=self.terms).take(places).values
-        return LearningDocuments(taken, counted, {to: self.names[at] for to, at in named})
-
-
 class Skipped(NamedTuple):
     """A part of a stream that a filter learns from without scoring it.
 
     ``first`` is the number of documents before the part, ``length`` its own. ``told`` has the
-    documents that the filter must know, or ``None`` if nothing is learned in the whole stream.
-    ``more(start, end)`` yields all documents of a range of rows in batches; ranges must ascend.
+    documents that the filter must know, counted within the part, or ``None`` if nothing is learned
+    in the whole stream. ``more(start, end)`` yields all documents of a range of rows in batches,
+    counted alike; ranges must ascend.
     """
 
     first: int
     length: int
     tally: TermStatistics
-    told: LearningDocuments | None
-    more: Callable[[int, int], Iterator[LearningDocuments]]
+    told: DocumentFeatures | None
+    more: Callable[[int, int], Iterator[DocumentFeatures]]
 
 
 def no_words(_: str) -> Sequence[str]:
@@ -314,70 +291,3 @@ class FilterContext:
     labels: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
     delay: int = 0
     term: Callable[[str], str | None] = str
-
-
-class RunningFilter(Protocol):
-    """A filter at work on a stream."""
-
-    def read(self, table: pl.DataFrame) -> DocumentFeatures:
-        """Extract the features of a batch of documents in stream order.
-
-        The columns are ``doc_id``, ``time``, ``title``, ``abstract``, ``text``. Documents without
-        any feature are left out. This takes most of the time and needs no state, so that it can run
-        in parallel.
-        """
-
-    def take(self, first: int, reads: DocumentFeatures) -> list[FilterLine]:
-        """Return the lines for documents that were read, by document and then by topic.
-
-        ``first`` is the number of documents before the batch.
-        """
-
-    def tally(self) -> TermStatistics:
-        """Return empty counts of the kind that this filter keeps."""
-
-    def skip(self, part: Skipped) -> None:
-        """Change the state as ``take`` would for all documents of the part."""
-
-    def judged(self, reads: DocumentFeatures) -> Collection[int]:
-        """Return the positions of the documents that the filter learns from."""
-
-    def unmet(self) -> list[str]:
-        """Return the labelled documents that have not occurred in the stream yet."""
-
-    def state(self) -> State:
-        """Return everything that the next batch depends on."""
-
-    def restore(self, state: State) -> None:
-        """Continue from an earlier ``state()``."""
-
-
-@dataclass(frozen=True)
-class Filter:
-    """A filter model with its parameters, all of them numbers."""
-
-    name: ClassVar[str]
-    needs_terms: ClassVar[bool] = False
-    takes_judgements: ClassVar[bool] = False
-    looks_back: ClassVar[bool] = False
-    """Whether learning also uses the documents before the judged one."""
-    block: ClassVar[int] = 1 << 18
-    """Bytes of the stream per batch; fast models use larger batches."""
-
-    def __str__(self) -> str:
-        return str(Call(self.name, tuple((f.name, getattr(self, f.name)) for f in fields(self))))
-
-    def check_below_one(self, *names: str) -> None:
-        """Raise an error unless these parameters are in [0, 1)."""
-        for name in names:
-            if not 0 <= getattr(self, name) < 1:
-                raise CitebedError(f"{name}={getattr(self, name):g} is not in [0, 1)")
-
-    def start(self, topics: Sequence[Topic], tools: FilterContext) -> RunningFilter:
-        """Start filtering a stream."""
-        raise NotImplementedError
-
-
-def confidence(share: float) -> int:
-    """Convert a share between 0 and 1 into a confidence between 1 and 1000."""
-    return min(1000, max(1, round(1000 * share)))

@@ -18,7 +18,13 @@ from citebed.errors import CitebedError, FormatError
 from citebed.timeline.filters import checkpoint, parse_filter
 from citebed.timeline.filters.online_learning import Labels
 from citebed.timeline.filters.runner import FilterOptions, FilterTask, run_filter
-from citebed.timeline.filters.topics import DocumentFeatures, FilterContext, Name, Topic, no_terms
+from citebed.timeline.filters.topics import (
+    DocumentFeatures,
+    FilterContext,
+    Name,
+    Topic,
+    no_vectors,
+)
 
 
 def names(folder: Path) -> list[str]:
@@ -223,7 +229,9 @@ def test_a_document_is_judged_under_both_of_its_ids() -> None:
     topics = [Topic("q", (), "", ("d",)), Topic("r", ())]
     labels = Labels(topics, {"1300000000-d": {"r": False}, "e": {"r": True}})
     times = np.array([1300000000, 1300000000])
-    reads = DocumentFeatures(np.arange(2), pl.Series(["f", "d"]), times, {}, no_terms(2))
+    reads = DocumentFeatures(
+        np.arange(2), pl.Series(["f", "d"]), times, no_vectors(2), no_vectors(2)
+    )
     assert labels.of(reads) == {1: ((0, True), (1, False))}
     assert labels.unmet() == ["e"]
 

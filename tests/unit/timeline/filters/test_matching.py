@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import example, given
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from tests.reference import filters as slow
 
 from citebed.errors import CitebedError
-from citebed.timeline.filters.names import NameTable, words
+from citebed.timeline.filters.name_table import NameTable, words
 from citebed.timeline.filters.topics import Name, Topic
 from citebed.timeline.streams.stream_files import TEXTS
 
@@ -19,7 +20,11 @@ def table(*names: str) -> NameTable:
 
 
 def topics_named(names: NameTable, frame: pl.DataFrame) -> dict[int, set[int]]:
-    return {row: names.topics_of(mentions) for row, mentions in names.found(frame)}
+    mentions = names.read(frame)
+    topics = names.topics(mentions, np.ones(mentions.numbers.size))
+    return {
+        row: set(own[0].tolist()) for row in range(frame.height) if (own := topics.at(row))[0].size
+    }
 
 
 @pytest.mark.parametrize(
@@ -56,7 +61,8 @@ def test_a_name_of_several_topics_is_shared() -> None:
         Topic("b", (Name("x"), Name("Z", 0.8))),
     ]
     names = NameTable(topics)
-    assert dict(zip(names.names, names.uses, strict=True)) == {
+    uses = [tuple(zip(*names.uses.at(n), strict=True)) for n in range(len(names.names))]
+    assert dict(zip(names.names, uses, strict=True)) == {
         ("x",): ((0, 0.5), (1, 0.5)),
         ("y",): ((0, 0.25),),
         ("z",): ((0, 0.5), (1, 0.5)),

@@ -17,7 +17,8 @@ from citebed.errors import CitebedError, UnknownName
 from citebed.files.lines import Block
 from citebed.runs.writer import FilterLine
 from citebed.timeline.filters import FILTERS, online_learning, parse_filter, relevance_model
-from citebed.timeline.filters.topics import Filter, FilterContext, Name, State, Topic
+from citebed.timeline.filters.online_learning import Filter
+from citebed.timeline.filters.topics import FilterContext, Name, State, Topic
 from citebed.timeline.streams.stream_files import decode
 
 MODELS = ("names", "relevance_model(mu=10,least=0)", "incremental(least=0.2)")
