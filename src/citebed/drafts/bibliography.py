@@ -14,7 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
-from citebed.collection.formats.base import WIDE_MARKS, decode, normalise_newlines
+from citebed.collection.formats.base import WIDE_MARKS, decode
 from citebed.collection.formats.bibtex import (
     collect_strings,
     entry_to_document,
@@ -30,7 +30,7 @@ from citebed.collection.formats.bibtex_writer import (
     write_entry,
 )
 from citebed.drafts.document_matching import Bibliography, Work, plain_titles
-from citebed.drafts.files import IncludedFiles, read_draft_bytes
+from citebed.drafts.files import IncludedFiles, read_draft_bytes, to_text
 from citebed.drafts.parsed_draft import ParsedDraft, is_key, without_places
 from citebed.drafts.records import Draft, Entry
 from citebed.drafts.references import entry_from_document
@@ -58,7 +58,7 @@ def read_bibliographies(parsed: ParsedDraft, files: IncludedFiles) -> None:
                 (f"{file}; its citation keys could not be resolved", f"bibliography {name}")
             )
         else:
-            parsed.library.append(normalise_newlines(decode(file.data)[0]))
+            parsed.library.append(file.text)
     cited = None if parsed.every_entry else frozenset(parsed.cited_names())
     macros: dict[str, str] = {}  # shared by all files, as in BibTeX
     parsed.entries += [entry for text in parsed.library for entry in _cited(text, cited, macros)]
@@ -80,8 +80,7 @@ def _read_bbl(parsed: ParsedDraft, files: IncludedFiles) -> bool:
     if isinstance(file, str):
         return False
     listed = ParsedDraft()
-    text = without_places(normalise_newlines(decode(file.data)[0]))
-    TexReader(listed, IncludedFiles(None)).read(text)
+    TexReader(listed, IncludedFiles(None)).read(without_places(file.text))
     parsed.entries += listed.entries
     return bool(listed.entries)
 
@@ -160,22 +159,13 @@ def split_entries(text: str) -> Iterator[tuple[str, str]]:
         yield key, text[start:end]
 
 
-_SHORT = (
-    *("author", "editor", "title", "subtitle", "booktitle", "journal", "journaltitle", "series"),
-    *("address", "location", "edition", "volume", "number", "issue", "chapter", "pages"),
-    *(
-        "publisher",
-        "institution",
-        "school",
-        "organization",
-        "howpublished",
-        "type",
-        "year",
-        "date",
-        "doi",
-        "eprint",
-    ),
-    *("eprinttype", "archiveprefix", "eprintclass", "primaryclass", "url"),
+_SHORT = tuple(
+    """
+    author editor title subtitle booktitle journal journaltitle series address location
+    edition volume number issue chapter pages publisher institution school organization
+    howpublished type year date doi eprint eprinttype archiveprefix eprintclass primaryclass
+    url
+    """.split()  # noqa: SIM905
 )
 """The fields of a printed reference."""
 
@@ -239,7 +229,7 @@ def work_from_document(document: Document, key: str) -> Work:
 
 def bib_text(path: str | Path) -> str:
     """Return the text of a .bib file."""
-    return normalise_newlines(decode(_read_bytes(Path(path)))[0])
+    return to_text(_read_bytes(Path(path)))
 
 
 def bibliography_for(works: Sequence[Work], texts: Iterable[str]) -> Bibliography:
@@ -303,7 +293,7 @@ def append_new(
 
     def with_new(data: bytes) -> bytes | None:
         added.clear()
-        mine = bibliography_for(works, [normalise_newlines(decode(data)[0])])
+        mine = bibliography_for(works, [to_text(data)])
         for work, (key, document) in zip(works, wanted, strict=True):
             if mine.find(work) is None:
                 free = mine.take_key(key)
@@ -312,9 +302,7 @@ def append_new(
         if not added:
             return None
         whole = data + _encode_entries(path, data, list(added.values()))
-        before, after = (
-            [*scan(normalise_newlines(decode(each)[0]), 1, {})] for each in (data, whole)
-        )
+        before, after = ([*scan(to_text(each), 1, {})] for each in (data, whole))
         last = before[-1] if before else None
         if (
             isinstance(last, Problem)

@@ -12,7 +12,7 @@ import secrets
 import sqlite3
 import stat
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -62,6 +62,13 @@ CREATE TABLE IF NOT EXISTS versions (
 """
 _DRAFT, _LIBRARY = "draft", "library"
 """Kinds of files: the draft's text from its file, and the author's .bib files."""
+_PARTS = (
+    "SELECT doc_id FROM basket WHERE draft_id = ? ORDER BY at, doc_id",
+    "SELECT doc_id, relevance FROM judgements WHERE draft_id = ? ORDER BY at, doc_id",
+    "SELECT kind, name FROM files WHERE draft_id = ? ORDER BY at, name",
+    "SELECT draft_id FROM versions WHERE copy_of = ? ORDER BY draft_id",
+)
+"""Queries for the basket, the judgements, the files and the conflicting copies of a draft."""
 _EXCERPT = 120
 _NOWHERE = ":memory:"
 
@@ -191,19 +198,9 @@ class DraftStore:
         """Return a draft by its id, or raise `NoSuchDraft`."""
         with self._changing() as database:
             name, text, changed, version = _stored(database, draft_id)
-            taken = database.execute(
-                "SELECT doc_id FROM basket WHERE draft_id = ? ORDER BY at, doc_id", (draft_id,)
-            ).fetchall()
-            judged = database.execute(
-                "SELECT doc_id, relevance FROM judgements WHERE draft_id = ? ORDER BY at, doc_id",
-                (draft_id,),
-            ).fetchall()
-            files = database.execute(
-                "SELECT kind, name FROM files WHERE draft_id = ? ORDER BY at, name", (draft_id,)
-            ).fetchall()
-            copies = database.execute(
-                "SELECT draft_id FROM versions WHERE copy_of = ? ORDER BY draft_id", (draft_id,)
-            ).fetchall()
+            taken, judged, files, copies = (
+                database.execute(query, (draft_id,)).fetchall() for query in _PARTS
+            )
         basket = tuple(doc_id for (doc_id,) in taken)
         file = next((each for kind, each in files if kind == _DRAFT), "")
         libraries = tuple(each for kind, each in files if kind == _LIBRARY)
@@ -273,18 +270,21 @@ class DraftStore:
             raise DraftConflict(self.draft(draft_id), self.draft(copy_id))
         return self.draft(draft_id)
 
+    def _change(self, draft_id: str, *changes: tuple[str, Sequence[object]]) -> StoredDraft:
+        """Run statements with their values in one transaction, and return the draft."""
+        with self._changing() as database:
+            _stored(database, draft_id)  # raises for an unknown draft
+            for statement, values in changes:
+                database.execute(statement, values)
+        return self.draft(draft_id)
+
     def cite(self, draft_id: str, doc_id: str, *, taken: bool = True) -> StoredDraft:
         """Add a document to a draft's basket, or remove it."""
-        self.draft(draft_id)
-        with self._changing() as database:
-            if taken:
-                row = (draft_id, doc_id, _now())
-                database.execute("INSERT OR IGNORE INTO basket VALUES (?, ?, ?)", row)
-            else:
-                database.execute(
-                    "DELETE FROM basket WHERE draft_id = ? AND doc_id = ?", (draft_id, doc_id)
-                )
-        return self.draft(draft_id)
+        if taken:
+            row = (draft_id, doc_id, _now())
+            return self._change(draft_id, ("INSERT OR IGNORE INTO basket VALUES (?, ?, ?)", row))
+        delete = "DELETE FROM basket WHERE draft_id = ? AND doc_id = ?"
+        return self._change(draft_id, (delete, (draft_id, doc_id)))
 
     def judge(
         self, draft_id: str, doc_id: str, relevance: int | None, text: str = ""
@@ -294,14 +294,12 @@ class DraftStore:
         written = self.draft(draft_id).text
         passage = text or written
         query_id = f"{draft_id}-{hashlib.sha256(passage.encode()).hexdigest()[:8]}"
-        with self._changing() as database:
-            database.execute(
-                "DELETE FROM judgements WHERE draft_id = ? AND doc_id = ?", (draft_id, doc_id)
-            )
-            if relevance is not None:
-                row = (draft_id, doc_id, relevance, query_id, passage, _now())
-                database.execute("INSERT INTO judgements VALUES (?, ?, ?, ?, ?, ?)", row)
-        return self.draft(draft_id)
+        delete = "DELETE FROM judgements WHERE draft_id = ? AND doc_id = ?"
+        if relevance is None:
+            return self._change(draft_id, (delete, (draft_id, doc_id)))
+        row = (draft_id, doc_id, relevance, query_id, passage, _now())
+        insert = "INSERT OR REPLACE INTO judgements VALUES (?, ?, ?, ?, ?, ?)"
+        return self._change(draft_id, (insert, row))
 
     def remove(self, draft_id: str) -> None:
         """Delete a draft with its feedback."""
@@ -337,10 +335,8 @@ class DraftStore:
 
     def remove_file(self, draft_id: str, name: str) -> StoredDraft:
         """Remove a draft's file by name."""
-        self.draft(draft_id)
-        with self._changing() as database:
-            database.execute("DELETE FROM files WHERE draft_id = ? AND name = ?", (draft_id, name))
-        return self.draft(draft_id)
+        delete = "DELETE FROM files WHERE draft_id = ? AND name = ?"
+        return self._change(draft_id, (delete, (draft_id, name)))
 
     def read_draft(self, draft_id: str) -> Draft | None:
         """Return the text of a draft's file, or ``None`` if it has no file."""

@@ -77,6 +77,11 @@ def decode_text(data: bytes, name: str) -> tuple[str, bool]:
     return normalise_newlines(text), not_utf8
 
 
+def to_text(data: bytes) -> str:
+    """Return the text in ``data`` with ``\\n`` line ends."""
+    return normalise_newlines(decode(data)[0])
+
+
 def _zip_kind(data: bytes) -> str:
     return (detect_office_kind(data) or "a zip archive") if data.startswith(ZIP) else ""
 
@@ -121,11 +126,11 @@ def read_draft_bytes(path: Path) -> bytes:
 
 
 class IncludedFile(NamedTuple):
-    """A file that a draft includes: its path, its name for messages, and its bytes."""
+    """A file that a draft includes: its path, its name for messages, and its text."""
 
     path: Path
     shown: str
-    data: bytes
+    text: str
 
 
 class IncludedFiles:
@@ -182,4 +187,4 @@ class IncludedFiles:
         self._left -= len(data)
         folder = self.draft.parent if self.draft else Path()
         shown = path.relative_to(folder) if path.is_relative_to(folder) else path
-        return IncludedFile(path, printable(shown), data)
+        return IncludedFile(path, printable(shown), to_text(data))

@@ -25,13 +25,14 @@ from markdown_it.token import Token
 from citebed.drafts.parsed_draft import (
     PLACE,
     Block,
+    Line,
     ParsedDraft,
     Raw,
     join_lines,
     without_places,
 )
 from citebed.drafts.records import Place
-from citebed.drafts.references import is_references_heading, split_references
+from citebed.drafts.references import Sections
 from citebed.drafts.rst import place_markdown_roles
 from citebed.drafts.tex_commands import place_commands
 from citebed.errors import CitebedError
@@ -151,11 +152,8 @@ class _Reader:
         self._lines, self._source = lines, source
         self._within = ""  # the tag of the current heading or table
         self._items = 0  # nesting depth of list items
-        self._section = ""
-        self._heads: list[tuple[int, str]] = []
-        self._level = 0  # level of the heading "References", inside that section
-        self._entries: list[str] = []
-        self._since = 0
+        self._sections = Sections(parsed)
+        self._since = 0  # line after the heading "References", or after one below it
 
     def read(self, token: Token) -> None:
         """Read the next token."""
@@ -171,7 +169,7 @@ class _Reader:
         elif token.type == "inline" and token.map:
             if self._within.startswith("h"):
                 self._head(int(self._within[1]), token.content, *token.map)
-            elif not self._level:
+            elif not self._sections.in_references:
                 self._prose(token.content, token.map[0] + 1)
 
     def _prose(self, raw: str, line: int) -> None:
@@ -180,41 +178,37 @@ class _Reader:
         kind = "caption" if _IMAGE.fullmatch(raw) else "item" if self._items else ""
         texts = [*([] if is_table else [(text, kind)]), *((note, "") for note in notes)]
         place = _raw(raw, line, self._source)
-        blocks = [Block(text, place, self._section, kind) for text, kind in texts if text.strip()]
+        blocks = [
+            Block(text, place, self._sections.current, kind) for text, kind in texts if text.strip()
+        ]
         self._parsed.blocks += blocks
 
     def _head(self, level: int, raw: str, start: int, end: int) -> None:
         text = fold(PLACE.sub("", inline_text(_ATTRIBUTES.sub("", raw), ParsedDraft())[0]))
-        if self._level:
-            self._entries += self._lines[self._since : start]
-            self._since = end
-            if level <= self._level:
-                self._end_references()
-        if is_references_heading(text):
-            self._level, self._since = level, end
-        elif not self._level:
-            self._heads.append((level, text))
-            self._section = text
+        self._read_references(start)
+        self._since = end
+        self._sections.begin(level, text)
+        if not self._sections.in_references:
+            self._sections.store_references()
 
-    def _end_references(self) -> None:
-        self._parsed.entries += split_references(
-            [_EMPHASIS.sub("", _LINK.sub(r"\2 \3 ", line)) for line in self._entries]
-        )
-        self._level, self._entries = 0, []
+    def _read_references(self, end: int | None = None) -> None:
+        if self._sections.in_references:
+            lines = self._lines[self._since : end]
+            plain = [_EMPHASIS.sub("", _LINK.sub(r"\2 \3 ", line)) for line in lines]
+            self._sections.references += plain
 
     def end(self) -> None:
         """Store the references and the title at the end of the text."""
-        if self._level:
-            self._entries += self._lines[self._since :]
-            self._end_references()
-        self._parsed.take_title(self._heads)
+        self._read_references()
+        self._sections.store_references()
+        self._sections.take_title()
 
 
 def _raw(content: str, line: int, source: Sequence[str]) -> Raw:
     """Return a block's content with positions, given its first line in the file."""
     parts = enumerate(content.split("\n"), start=line)
     return join_lines(
-        (part, number, _column(part, source[number - 1] if number <= len(source) else ""))
+        Line(part, number, _column(part, source[number - 1] if number <= len(source) else ""))
         for number, part in parts
     )
 

@@ -23,8 +23,10 @@ import re
 import stat
 import struct
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal
 from xml.parsers import expat
 
@@ -32,14 +34,21 @@ from citebed.collection.formats.csl import parse_csl_item
 from citebed.collection.formats.json_files import JsonObject
 from citebed.collection.formats.xml import child, descendants, parse_xml, text_at
 from citebed.collection.formats.xml_records import parse_endnote_record
-from citebed.drafts.parsed_draft import PLACE, Block, Origin, ParsedDraft, Raw
+from citebed.drafts.parsed_draft import (
+    PLACE,
+    Block,
+    Origin,
+    ParsedDraft,
+    Raw,
+    without_places,
+)
 from citebed.drafts.plain import parse_heading
 from citebed.drafts.records import Entry, Place
 from citebed.drafts.references import (
+    Sections,
     ends_references,
     entry_from_document,
     is_references_heading,
-    split_references,
 )
 from citebed.drafts.tex_commands import place_commands
 from citebed.errors import CitebedError
@@ -128,116 +137,103 @@ def _damage() -> tuple[type[Exception], ...]:
 
 # --- XML --------------------------------------------------------------------------------------
 
-
-class Walker:
-    """Handles each element and text, in document order; by default, ignores them.
-
-    Names are ``prefix:local``, with the prefix that ``spaces`` defines for the end of a namespace,
-    or ``local`` for other namespaces. Attributes have local names.
-    """
-
-    spaces: Mapping[str, str]
-
-    def start(self, name: str, attributes: Attributes) -> None:
-        """Start an element."""
-
-    def end(self, name: str) -> None:
-        """End an element."""
-
-    def text(self, text: str) -> None:
-        """Handle text after the last start or end of an element."""
-
-
-class Bookmarks(Walker):
-    """The codes of citations at bookmarks, which Zotero stores in parts as document properties."""
-
-    def __init__(self, spaces: Mapping[str, str], element: str) -> None:
-        self.spaces, self._element = spaces, element
-        self._name = ""
-        self._parts: dict[str, dict[int, list[str]]] = {}
-
-    def start(self, name: str, attributes: Attributes) -> None:
-        """Start a property, or an element of its value."""
-        if name == self._element:
-            self._name = attributes.get("name", "")
-
-    def end(self, name: str) -> None:
-        """End a property, or an element of its value."""
-        if name == self._element:
-            self._name = ""
-
-    def text(self, text: str) -> None:
-        """Add text to the property."""
-        mark, _, number = self._name.rpartition("_")
-        if mark.startswith("ZOTERO_BREF") and number.isdecimal() and len(number) < 5:
-            self._parts.setdefault(mark, {}).setdefault(int(number), []).append(text)
-
-    def codes(self) -> dict[str, str]:
-        """Return the code of each bookmark, joined from its parts (``…_1``, ``…_2``)."""
-        return {
-            mark: "".join(text for number in sorted(parts) for text in parts[number])
-            for mark, parts in self._parts.items()
-        }
+_PREFIXES = {
+    "/wordprocessingml/main": "w", "/wordprocessingml/2006/main": "w",
+    "/officeDocument/math": "m", "/officeDocument/2006/math": "m",
+    "/markup-compatibility/2006": "mc",
+    ":text:1.0": "text", ":style:1.0": "style", ":table:1.0": "table", ":office:1.0": "office",
+    ":drawing:1.0": "draw", ":meta:1.0": "meta", "dc/elements/1.1/": "dc",
+    ":svg-compatible:1.0": "svg", ":field:1.0": "field",
+}  # fmt: skip
+"""Prefixes of names, by the end of their namespace."""
+_MOST_NAMES = 10_000
 
 
 class _Refused(Exception):
     """XML that exceeds a limit, and the reason."""
 
 
-def walk(package: Package, member: str, walker: Walker) -> bool:
-    """Call a walker for all elements and texts of a member; return False if it does not exist."""
+def walk(
+    package: Package,
+    member: str,
+    start: Callable[[str, Attributes], None],
+    end: Callable[[str], None] | None = None,
+    text: Callable[[str], object] | None = None,
+) -> None:
+    """Call functions for all elements and texts of a member, if it exists, in document order.
+
+    Names are ``prefix:local``, or ``local`` for unknown namespaces. Attributes have local names.
+    """
     data = package.read(member)
     if data is None:
-        return False
+        return
     parser = expat.ParserCreate(namespace_separator="}")
     parser.buffer_text = True
-    short, left = _shortener(walker.spaces), _MOST_ELEMENTS
+    short, left = lru_cache(_MOST_NAMES)(_short_name), _MOST_ELEMENTS
 
-    def start(name: str, attributes: dict[str, str]) -> None:
+    def begin(name: str, attributes: dict[str, str]) -> None:
         nonlocal left
         left -= 1
         if left < 0:
             raise _Refused(f"has more than {_MOST_ELEMENTS:,} elements; split the document")
         if attributes:
             attributes = {key.rpartition("}")[2]: value for key, value in attributes.items()}
-        walker.start(short(name), attributes)
+        start(short(name), attributes)
 
     def refuse(*_: object) -> None:
         raise _Refused("has a document type, which no word processor writes; not read")
 
-    parser.StartElementHandler = start
-    parser.EndElementHandler = lambda name: walker.end(short(name))
-    parser.CharacterDataHandler = walker.text
+    parser.StartElementHandler = begin
+    if end is not None:
+        parser.EndElementHandler = lambda name: end(short(name))
+    parser.CharacterDataHandler = text
     parser.StartDoctypeDeclHandler = refuse
     try:
-        for at in range(0, len(data), _PIECE):
-            parser.Parse(data[at : at + _PIECE], False)
-        parser.Parse(b"", True)
+        for at in range(0, len(data) + _PIECE, _PIECE):
+            parser.Parse(data[at : at + _PIECE], at >= len(data))
     except _Refused as error:
         raise package.error(f"{member} in it {error}") from None
     except (expat.ExpatError, LookupError, ValueError) as error:
         raise package.error(f"{member} in it is not valid XML ({error}); save it again") from error
-    return True
 
 
-_MOST_NAMES = 10_000
+def _short_name(name: str) -> str:
+    space, _, local = name.rpartition("}")
+    prefix = next((own for ending, own in _PREFIXES.items() if space.endswith(ending)), "")
+    return f"{prefix}:{local}" if prefix else local
 
 
-def _shortener(spaces: Mapping[str, str]) -> Callable[[str], str]:
-    known: dict[str, str] = {}
+def bookmark_codes(package: Package, member: str, element: str) -> dict[str, str]:
+    """Return the codes of citations at bookmarks, which Zotero stores as document properties.
 
-    def short(name: str) -> str:
-        if (shortened := known.get(name)) is not None:
-            return shortened
-        space, _, local = name.rpartition("}")
-        prefix = next((own for ending, own in spaces.items() if space.endswith(ending)), "")
-        shortened = f"{prefix}:{local}" if prefix else local
-        if len(known) < _MOST_NAMES:
-            known[name] = shortened
-        return shortened
+    A code has several parts (``…_1``, ``…_2``); each is a property, an ``element`` with a name.
+    """
+    parts: dict[str, dict[int, list[str]]] = {}
+    current = ""
 
-    return short
+    def start(name: str, attributes: Attributes) -> None:
+        nonlocal current
+        current = attributes.get("name", "") if name == element else current
 
+    def end(name: str) -> None:
+        nonlocal current
+        current = "" if name == element else current
+
+    def text(text: str) -> None:
+        if part := _CODE_PART.fullmatch(current):
+            parts.setdefault(part[1], {}).setdefault(int(part[2]), []).append(text)
+
+    walk(package, member, start, end, text)
+    return {
+        mark: "".join(text for number in sorted(some) for text in some[number])
+        for mark, some in parts.items()
+    }
+
+
+_CODE_PART = re.compile(r"(ZOTERO_BREF.*)_(\d{1,4})", re.DOTALL)
+
+
+# --- Paragraphs -------------------------------------------------------------------------------
 
 Kind = Literal["", "title", "author", "abstract", "heading", "caption", "item", "reference", "none"]
 """The kind of a paragraph by its style; ``none`` is for example a table of contents."""
@@ -258,7 +254,34 @@ _EXACT: dict[str, Kind] = {
 _LOWEST = 9
 
 
-def kind_of_style(name: str) -> Kind | None:
+class Styles:
+    """Styles of paragraphs: by id their names, the styles they are based on, and their levels."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}
+        self.bases: dict[str, str] = {}
+        self.levels: dict[str, int] = {}
+
+    def kind(self, style: str) -> tuple[Kind, int]:
+        """Return the kind of paragraphs with a style, and the level of a heading."""
+        for _ in range(_LONGEST_CHAIN):
+            name = self.names.get(style, style)
+            kind = _kind_of_name(name)
+            if kind is None and style in self.levels:
+                kind = "heading"
+            if kind is not None:
+                digits = name[-1:] if name[-1:].isdecimal() else ""
+                return kind, self.levels.get(style, int(digits or "0"))
+            style = self.bases.get(style, "")
+            if not style:
+                break
+        return "", 0
+
+
+_LONGEST_CHAIN = 10
+
+
+def _kind_of_name(name: str) -> Kind | None:
     """Return the kind of paragraphs with a style, by its English name; ``None`` if unknown."""
     plain = name.lower().replace("_20_", " ").replace("_", " ").strip()
     if plain in _EXACT:
@@ -295,16 +318,80 @@ class Paragraph:
         return any(map(str.isalnum, PLACE.sub("", self.text)))
 
 
+class Body:
+    """Reads the paragraphs of a part; a format defines what its elements do.
+
+    ``skipped`` elements are left out with all that they contain; ``blanks`` stand for characters.
+    """
+
+    def __init__(self, skipped: frozenset[str], blanks: Mapping[str, str]) -> None:
+        self._skipped, self._blanks = skipped, blanks
+        self._open: list[Paragraph] = []
+        self._depth: Counter[str] = Counter()  # open elements by name
+        self._within = ""  # the current element
+        self._skipped_depth = 0
+        self._starts: dict[str, Callable[[Attributes], None]] = {}
+        self._ends: dict[str, Callable[[], None]] = {}
+
+    def read(self, package: Package, member: str) -> None:
+        """Read a part of the document, if it exists."""
+        walk(package, member, self._start, self._end, self._text)
+
+    def _start(self, name: str, attributes: Attributes) -> None:
+        if name in self._skipped or self._skipped_depth:
+            self._skipped_depth += 1
+            return
+        self._within = name
+        self._depth[name] += 1
+        if (begin := self._starts.get(name)) is not None:
+            begin(attributes)
+        elif name in self._blanks:
+            self._add(self._blanks[name])
+
+    def _end(self, name: str) -> None:
+        if self._skipped_depth:
+            self._skipped_depth -= 1
+            return
+        self._within = ""
+        if (finish := self._ends.get(name)) is not None:
+            finish()
+        self._depth[name] -= 1
+
+    def _text(self, text: str) -> None:
+        if not self._skipped_depth:
+            self._add(without_places(text))
+
+    def _add(self, text: str) -> None:
+        """Add text to the open paragraph."""
+        if self._open:
+            self._open[-1].add(text, cited=self._in_citation())
+
+    def _in_citation(self) -> bool:
+        """Return True inside text that is displayed for a citation."""
+        raise NotImplementedError
+
+    def _put(self, mark: str) -> None:
+        """Put the mark of a citation into the open paragraph."""
+        if self._open:
+            self._open[-1].words.append(mark)
+
+    def _put_note(self, note: Paragraph | None) -> None:
+        """Put a note after its paragraph, or a note with citations only in its own place."""
+        if note is None or not self._open:
+            return
+        if note.has_text:
+            self._open[-1].notes.append(note)
+        else:
+            self._open[-1].words.append(note.text)
+
+
 class Outline:
     """Adds paragraphs to a draft, in order."""
 
     def __init__(self, parsed: ParsedDraft) -> None:
         self._parsed = parsed
+        self._sections = Sections(parsed)
         self._number = 0
-        self._section = ""
-        self._heads: list[tuple[int, str]] = []
-        self._level = 0  # level of the heading "References", inside that section
-        self._references: list[str] = []
         self._items = 0
 
     def take(self, paragraph: Paragraph) -> None:
@@ -321,52 +408,49 @@ class Outline:
             return
         if not paragraph.in_table:  # citations in a table count, but its words are not prose
             kind = paragraph.kind if paragraph.kind in ("caption", "item") else ""
-            section = "Abstract" if paragraph.kind == "abstract" else self._section
-            self._block(text, displayed, section, kind)
+            self._block(text, displayed, "Abstract" if paragraph.kind == "abstract" else "", kind)
         for note in paragraph.notes:
-            self._block(note.text, "".join(note.displayed).replace("\n", " "), self._section)
+            self._block(note.text, "".join(note.displayed).replace("\n", " "))
 
-    def _block(self, text: str, displayed: str, section: str, kind: str = "") -> None:
+    def _block(self, text: str, displayed: str, section: str = "", kind: str = "") -> None:
         raw = Raw(displayed, [Origin(0, Place("", self._number))])
-        self._parsed.blocks.append(Block(text, raw, section, kind))
+        self._parsed.blocks.append(Block(text, raw, section or self._sections.current, kind))
 
     def _is_structure(self, paragraph: Paragraph, plain: str) -> bool:
         """Add a title, a heading or a reference entry; return False for prose."""
-        if paragraph.kind in ("title", "author"):
-            parsed = self._parsed
-            if paragraph.kind == "title":
-                parsed.title = fold(f"{parsed.title} {plain}")
-            else:
-                parsed.authors = unique([*parsed.authors, plain])
+        parsed, sections = self._parsed, self._sections
+        if paragraph.kind == "title":
+            parsed.title = fold(f"{parsed.title} {plain}")
+            return True
+        if paragraph.kind == "author":
+            parsed.authors = unique([*parsed.authors, plain])
             return True
         level = (paragraph.level or _LOWEST) if paragraph.kind == "heading" else 0
         if not level and (is_references_heading(plain) or self._is_unstyled_heading(plain)):
             level = _LOWEST
         if level and plain:
-            if is_references_heading(plain):
-                self._level = level
-            elif not self._level or level <= self._level:
-                self._level = 0
-                self._heads.append((level, plain))
-                self._section = plain
+            sections.begin(level, plain)
             return True
-        if paragraph.kind == "reference" or self._level:
+        if paragraph.kind == "reference" or sections.in_references:
             # The item number is not part of the text.
             self._items += paragraph.kind == "item"
             label = f"[{self._items}] " if paragraph.kind == "item" else ""
-            self._references += [f"{label}{plain}", ""]
+            sections.references += [f"{label}{plain}", ""]
             return True
         return False
 
     def _is_unstyled_heading(self, plain: str) -> bool:
         """Return True for a heading that does not have a heading style."""
-        return bool(parse_heading(plain)) and (not self._level or ends_references(plain))
+        in_references = self._sections.in_references
+        return bool(parse_heading(plain)) and (not in_references or ends_references(plain))
 
     def end(self) -> None:
         """Store the references and the title at the end of the text."""
-        self._parsed.entries += split_references(self._references) if self._references else []
-        self._parsed.take_title(self._heads, least=2)
+        self._sections.store_references()
+        self._sections.take_title(least=2)
 
+
+# --- Citations --------------------------------------------------------------------------------
 
 _CSL = re.compile(r"\bCSL_CITATION\s*(?=\{)")
 _ENDNOTE = "<EndNote>"
@@ -406,10 +490,6 @@ class Citations:
         """Return the mark for the citation in a field's code or data, or "" for other fields."""
         names = unique([*self._names(code), *(self._names(_decoded(data)) if data else ())])
         return self._parsed.cite(names) if names else ""
-
-    def cite_url(self, url: str) -> str:
-        """Return the mark for the citation in a URL of a DOI or of arXiv, or ""."""
-        return self._parsed.cite_url(url)
 
     def _names(self, code: str) -> list[str]:
         if match := _CSL.search(code):

@@ -12,7 +12,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, chain, takewhile
+from itertools import accumulate, chain
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -58,8 +58,16 @@ class Raw(NamedTuple):
         return Place(source, line + self.text.count("\n", origin.at, at), at - last)
 
 
-def join_lines(lines: Iterable[tuple[str, int, int]]) -> Raw:
-    """Return the raw text of lines with their numbers and first columns."""
+class Line(NamedTuple):
+    """A line of the file or a part of it, its number, and its first column."""
+
+    text: str
+    number: int
+    column: int = 1
+
+
+def join_lines(lines: Iterable[Line]) -> Raw:
+    """Return the raw text of lines."""
     texts, origins, at = [], [], 0
     for text, number, column in lines:
         texts.append(text)
@@ -195,18 +203,6 @@ class ParsedDraft:
             return self.cite([doi])
         arxiv = arxiv_in(url)
         return self.cite([f"arXiv:{arxiv}"]) if arxiv else ""
-
-    def take_title(self, headings: Sequence[tuple[int, str]], least: int = 1) -> None:
-        """Use the first of at least ``least`` headings as title if no other has level 1.
-
-        Headings are pairs of level and text. Blocks below the title then have no section.
-        """
-        tops = [text for level, text in headings if level == 1]
-        if self.title or len(tops) != 1 or headings[0][0] != 1 or len(headings) < least:
-            return
-        self.title = tops[0]
-        first = list(takewhile(lambda block: block.section == tops[0], self.blocks))
-        self.blocks[: len(first)] = [block._replace(section="") for block in first]
 
     def name_bibliographies(self, names: Iterable[str]) -> None:
         """Add bibliography files, named with or without their suffix."""

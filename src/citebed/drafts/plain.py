@@ -6,9 +6,8 @@ import re
 from collections import Counter
 from itertools import groupby, pairwise
 from statistics import median
-from typing import NamedTuple
 
-from citebed.drafts.parsed_draft import Block, ParsedDraft, join_lines
+from citebed.drafts.parsed_draft import Block, Line, ParsedDraft, join_lines
 from citebed.drafts.references import ends_references, is_references_heading, split_references
 from citebed.drafts.tex_commands import place_commands
 from citebed.text.normalise import fold
@@ -28,14 +27,6 @@ _ITEM = re.compile(r"\s*(?:[-*•▪‣–]|\(?\d{1,2}[.)]|\([a-z]\))\s+\S")
 _ENDS_A_SENTENCE = tuple(".!?,;:")
 _END = re.compile(r"[.!?:][\"'”’)\]]?\s*$")
 _TITLE_WORDS = 25
-
-
-class Line(NamedTuple):
-    """A line of the file, its number, and its first column, which is above 1 after a form feed."""
-
-    text: str
-    number: int
-    column: int = 1
 
 
 Paragraph = list[Line]

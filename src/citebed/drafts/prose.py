@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from citebed.drafts.parsed_draft import PLACE, ParsedDraft, find_places
-from citebed.drafts.records import STUB, Entry, Passage, Place
+from citebed.drafts.records import STUB, Entry, Passage
 from citebed.drafts.references import is_authored
 from citebed.text.hyphens import join_hyphens
 from citebed.text.identifiers import replace_identifiers
@@ -167,25 +166,11 @@ def mark_placeholders(text: str, place: Callable[[], str]) -> str:
 
 def put_placeholders_first(passages: Sequence[Passage]) -> list[Passage]:
     """Return the sentences with a placeholder first, each alone, then the rest of all passages."""
-    first = [_part(each, [number]) for each in passages for number in each.wanted]
+    first = [each.part([number]) for each in passages for number in each.wanted]
     rests = [[n for n in range(len(each.sentences)) if n not in each.wanted] for each in passages]
     pairs = zip(passages, rests, strict=True)
-    others = [_part(each, rest) if each.wanted else each for each, rest in pairs]
+    others = [each.part(rest) if each.wanted else each for each, rest in pairs]
     return [*first, *(each for each in others if each.text)]
-
-
-def _part(passage: Passage, numbers: Sequence[int]) -> Passage:
-    """Return a passage with only these sentences."""
-    sentences = tuple(passage.sentences[number] for number in numbers)
-    cites = tuple(passage.sentence_cites[number] for number in numbers)
-    places = tuple(passage.places[number] for number in numbers)
-    start = places[0] if places else Place(passage.source, passage.line, passage.column)
-    wanted = tuple(at for at, number in enumerate(numbers) if number in passage.wanted)
-    return replace(
-        passage, text=" ".join(sentences), source=start.source, line=start.line,
-        column=start.column, cites=unique(name for names in cites for name in names),
-        sentences=sentences, sentence_cites=cites, places=places, wanted=wanted,
-    )  # fmt: skip
 
 
 # --- Passages without citations ---------------------------------------------------------------

@@ -86,21 +86,37 @@ def draft_from_bytes(
 ) -> Draft:
     """Read a draft from bytes, such as standard input; error messages use ``name``."""
     files = files or IncludedFiles(None)
-    path = files.draft
+    parsed = ParsedDraft()
     if is_pdf(data[:HEAD_BYTES], name):
-        return _draft(_parse_pdf(data, name), path)
+        _read_pdf(data, name, parsed)
+        return _finish(parsed, files)
     if name.lower().endswith(".pdf"):
         raise CitebedError(f"{name}: {explain_not_pdf(data[:HEAD_BYTES])}")
-    if (parsed := _parse_package(data, name, files)) is not None:
-        return _draft(parsed, path)
-    text, not_utf8 = decode_text(data, name)
-    _refuse_records(text, name, form)
-    notes = ["bytes that are not UTF-8 were read as Windows-1252"] if not_utf8 else []
-    return _read(text, form or guess_form(text), files, notes)
+    # Each of these readers imports a parser.
+    kind = document_kind(data, name)
+    if kind == WORD:
+        from citebed.drafts.word import read_word
+
+        read_word(data, name, parsed)
+    elif kind == OPEN_DOCUMENT:
+        from citebed.drafts.opendocument import read_opendocument
+
+        read_opendocument(data, name, parsed)
+    elif kind == NOTEBOOK:
+        from citebed.drafts.markdown import read_notebook
+
+        read_notebook(data, name, files.draft.name if files.draft else "", parsed)
+    else:
+        text, not_utf8 = decode_text(data, name)
+        _refuse_records(text, name, form)
+        if not_utf8:
+            parsed.note("bytes that are not UTF-8 were read as Windows-1252")
+        _read_text(text, form or guess_form(text), parsed, files)
+    return _finish(parsed, files)
 
 
-def _parse_pdf(data: bytes, name: str) -> ParsedDraft:
-    """Parse a PDF; the line of a position is the page, which is all that a reader can find again.
+def _read_pdf(data: bytes, name: str, parsed: ParsedDraft) -> None:
+    """Read a PDF; the line of a position is the page, which is all that a reader can find again.
 
     Raise ``FormatError`` if it cannot be read.
     """
@@ -110,7 +126,7 @@ def _parse_pdf(data: bytes, name: str) -> ParsedDraft:
     paper = read_paper(PaperFile(name, data))
     if isinstance(paper, PaperProblem):
         raise paper.error
-    parsed = ParsedDraft(title=paper.title, authors=paper.authors)
+    parsed.title, parsed.authors = paper.title, paper.authors
     texts = [(PlacedText(paper.abstract), "Abstract", "")] if paper.abstract else []
     texts += [(p.content, p.section, "item" if p.is_item else "") for p in paper.paragraphs]
     for content, section, kind in texts:
@@ -121,30 +137,6 @@ def _parse_pdf(data: bytes, name: str) -> ParsedDraft:
         parsed.entries.append(parse_entry(entry.label or str(number), entry.content.text))
     for note in paper.notes:
         parsed.note(note)
-    return parsed
-
-
-def _parse_package(data: bytes, name: str, files: IncludedFiles) -> ParsedDraft | None:
-    """Parse a Word or OpenDocument file or a notebook; return ``None`` for any other file."""
-    kind = document_kind(data, name)
-    parsed = ParsedDraft()
-    if kind == WORD:
-        from citebed.drafts.word import read_word  # imports XML parsers
-
-        read_word(data, name, parsed)
-    elif kind == OPEN_DOCUMENT:
-        from citebed.drafts.opendocument import read_opendocument
-
-        read_opendocument(data, name, parsed)
-    elif kind == NOTEBOOK:
-        from citebed.drafts.markdown import read_notebook
-
-        path = files.draft
-        read_notebook(data, name, path.name if path else "", parsed)
-        _read_bibliographies(parsed, files)
-    else:
-        return None
-    return parsed
 
 
 def _refuse_records(text: str, name: str, form: Form | None) -> None:
@@ -173,7 +165,9 @@ def parse_draft(text: str, form: Form | None = None) -> Draft:
     if not text.strip():
         raise CitebedError("the text is empty; expected a sentence, a paragraph or a whole draft")
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", " ")
-    return _read(text, form or guess_form(text), IncludedFiles(None), [])
+    parsed, files = ParsedDraft(), IncludedFiles(None)
+    _read_text(text, form or guess_form(text), parsed, files)
+    return _finish(parsed, files)
 
 
 def resolve_draft(source: DraftLike) -> tuple[Draft, Unit]:
@@ -238,11 +232,8 @@ def may_be_path(text: str) -> bool:
     return bool(text) and is_short and "\n" not in text and "\0" not in text
 
 
-def _read(text: str, form: Form, files: IncludedFiles, notes: list[str]) -> Draft:
-    parsed = ParsedDraft()
+def _read_text(text: str, form: Form, parsed: ParsedDraft, files: IncludedFiles) -> None:
     text = without_places(text)
-    for what in notes:
-        parsed.note(what)
     if form == "tex":
         from citebed.drafts.tex import TexReader
 
@@ -258,21 +249,16 @@ def _read(text: str, form: Form, files: IncludedFiles, notes: list[str]) -> Draf
         read_rst(text, parsed)
     else:
         read_plain(text, parsed)
-    _read_bibliographies(parsed, files)
-    return _draft(parsed, files.draft)
 
 
-def _read_bibliographies(parsed: ParsedDraft, files: IncludedFiles) -> None:
-    # Runs before ``make_passages``, which adds citations of DOIs in the prose.
+def _finish(parsed: ParsedDraft, files: IncludedFiles) -> Draft:
+    """Read the bibliographies that a draft names, and return the draft."""
     if parsed.bibliographies:
         # imports the BibTeX parser
         from citebed.drafts.bibliography import read_bibliographies
 
         read_bibliographies(parsed, files)
-
-
-def _draft(parsed: ParsedDraft, path: Path | None) -> Draft:
-    passages = make_passages(parsed)
+    passages = make_passages(parsed)  # adds citations of DOIs in the prose
     if not passages:
         parsed.note("the text contains no prose")
     names, entries = parsed.cited_names(), parsed.entries
@@ -296,6 +282,6 @@ def _draft(parsed: ParsedDraft, path: Path | None) -> Draft:
         ),
         bibliography_files=tuple(parsed.bibliographies),
         notes=parsed.notes,
-        file=printable(path) if path else "",
+        file=printable(files.draft) if files.draft else "",
         library=tuple(parsed.library),
     )

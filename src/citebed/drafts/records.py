@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
@@ -88,6 +89,19 @@ class Passage:
     silent: str = ""
     wanted: tuple[int, ...] = ()
 
+    def part(self, numbers: Sequence[int]) -> Passage:
+        """Return the passage with only these sentences."""
+        sentences = tuple(self.sentences[number] for number in numbers)
+        cites = tuple(self.sentence_cites[number] for number in numbers)
+        places = tuple(self.places[number] for number in numbers)
+        start = places[0] if places else Place(self.source, self.line, self.column)
+        wanted = tuple(at for at, number in enumerate(numbers) if number in self.wanted)
+        return replace(
+            self, text=" ".join(sentences), source=start.source, line=start.line,
+            column=start.column, cites=unique(name for names in cites for name in names),
+            sentences=sentences, sentence_cites=cites, places=places, wanted=wanted,
+        )  # fmt: skip
+
 
 STUB = "heading or stub"
 """A passage that is too short to search with alone; it counts as part of a whole text."""
@@ -155,27 +169,8 @@ def _whole(draft: Draft) -> Passage:
 
 
 def _sentences(draft: Draft) -> list[Passage]:
-    items: list[Passage] = []
-    for passage in draft.passages:
-        parts = zip(passage.sentences, passage.sentence_cites, passage.places, strict=True)
-        items += [
-            Passage(
-                text,
-                place.line,
-                passage.section,
-                number,
-                cites,
-                sentences=(text,),
-                sentence_cites=(cites,),
-                source=place.source,
-                column=place.column,
-                places=(place,),
-                silent=passage.silent,
-                wanted=(0,) if number - len(items) - 1 in passage.wanted else (),
-            )
-            for number, (text, cites, place) in enumerate(parts, len(items) + 1)
-        ]
-    return items
+    parts = (each.part([at]) for each in draft.passages for at in range(len(each.sentences)))
+    return [replace(part, number=number) for number, part in enumerate(parts, 1)]
 
 
 def select_sentence(draft: Draft, line: int, column: int) -> Draft:

@@ -1,4 +1,4 @@
-"""Parse the reference list at the end of a text, and match citations by authors and year.
+"""Collect the sections of a text and its reference list; match citations by authors and year.
 
 Such citations are ``(Lee et al., 2019)`` or ``Lee and Ray (2020)``.
 """
@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 
 import polars as pl
 
+from citebed.drafts.parsed_draft import ParsedDraft
 from citebed.drafts.records import Entry
 from citebed.records import Document
 from citebed.text.identifiers import arxiv_in, arxiv_of_doi, doi_in
@@ -102,6 +103,56 @@ def entry_from_document(key: str, document: Document) -> Entry:
     fields = ("; ".join(document.authors), document.title, document.venue, str(year or ""))
     text = ". ".join(part for part in fields if part)
     return Entry(key, text, document.title, document.doi, document.arxiv, year)
+
+
+# --- Sections ---------------------------------------------------------------------------------
+
+
+class Sections:
+    """The headings of a draft in order, the ``current`` section, and lines of the reference list.
+
+    The reference list ends at a heading of its own level or above.
+    """
+
+    def __init__(self, parsed: ParsedDraft) -> None:
+        self.current = ""
+        self.references: list[str] = []
+        self._parsed = parsed
+        self._headings: list[tuple[int, str]] = []
+        self._references_level = 0
+
+    @property
+    def in_references(self) -> bool:
+        """True inside the reference list."""
+        return self._references_level > 0
+
+    def begin(self, level: int, heading: str) -> None:
+        """Begin a section, or the reference list; headings inside that list are ignored."""
+        if is_references_heading(heading):
+            self._references_level = level
+        elif level <= (self._references_level or level):
+            self._references_level = 0
+            self._headings.append((level, heading))
+            self.current = heading
+
+    def store_references(self) -> None:
+        """Store the entries of the reference list so far."""
+        self._parsed.entries += split_references(self.references)
+        self.references = []
+
+    def take_title(self, least: int = 1, *, keep_section: bool = False) -> None:
+        """Use the first of at least ``least`` headings as title if no other has level 1.
+
+        Unless ``keep_section``, blocks below the title then have no section.
+        """
+        parsed, headings = self._parsed, self._headings
+        tops = [text for level, text in headings if level == 1]
+        if parsed.title or len(tops) != 1 or headings[0][0] != 1 or len(headings) < least:
+            return
+        parsed.title = tops[0]
+        if not keep_section:
+            first = list(takewhile(lambda block: block.section == tops[0], parsed.blocks))
+            parsed.blocks[: len(first)] = [block._replace(section="") for block in first]
 
 
 # --- Citations by authors and year -------------------------------------------------------------

@@ -6,10 +6,9 @@ Directives are not executed. The reader opens only the bibliography files that t
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
-from citebed.drafts.parsed_draft import PLACE, Block, ParsedDraft, join_lines
-from citebed.drafts.references import is_references_heading, parse_entry, split_references
+from citebed.drafts.parsed_draft import PLACE, Block, Line, ParsedDraft, join_lines
+from citebed.drafts.references import Sections, parse_entry
 from citebed.text.identifiers import doi_in
 from citebed.text.latex import maths_as_text
 from citebed.text.normalise import fold, unique
@@ -94,14 +93,6 @@ def _linked(match: re.Match[str], parsed: ParsedDraft) -> str:
 # --- Blocks -----------------------------------------------------------------------------------
 
 
-class _Line(NamedTuple):
-    """A line of the file without indentation, its number, and its first column."""
-
-    text: str
-    number: int
-    column: int
-
-
 _ADORNMENT = compile_regex(r"([!-/:-@\[-`{-~])\1{1,}+[ \t]*+")
 _EXPLICIT = re.compile(r"\.\.(?:[ \t]+|$)")
 _DIRECTIVE = re.compile(r"\.\.[ \t]+(?:\|[^|]{1,80}\|[ \t]+)?([A-Za-z][\w:.+-]{0,60})::[ \t]*(.*)")
@@ -129,14 +120,12 @@ _DEEPEST = 50
 def read_rst(text: str, parsed: ParsedDraft) -> None:
     """Read reStructuredText into ``parsed``."""
     reader = _Reader(parsed)
-    lines = [_margin(line.expandtabs(8), n) for n, line in enumerate(text.split("\n"), 1)]
+    lines = []  # without indentation
+    for number, line in enumerate(text.expandtabs(8).split("\n"), 1):
+        margin = len(line) - len(line.lstrip())
+        lines.append(Line(line.strip(), number, margin + 1 if line.strip() else 1))
     reader.read(lines)
     reader.end()
-
-
-def _margin(text: str, number: int) -> _Line:
-    stripped = text.strip()
-    return _Line(stripped, number, len(text) - len(text.lstrip()) + 1 if stripped else 1)
 
 
 class _Reader:
@@ -144,13 +133,10 @@ class _Reader:
 
     def __init__(self, parsed: ParsedDraft) -> None:
         self._parsed = parsed
-        self._section, self._depth = "", 0
+        self._sections, self._depth = Sections(parsed), 0
         self._styles: list[str] = []  # styles of section titles, from the first level on
-        self._heads: list[tuple[int, str]] = []
-        self._level = 0  # level of the heading "References", inside that section
-        self._references: list[str] = []
 
-    def read(self, lines: list[_Line]) -> None:
+    def read(self, lines: list[Line]) -> None:
         """Read the lines of a text."""
         at = 0
         while at < len(lines):
@@ -159,7 +145,7 @@ class _Reader:
                 continue
             at = self._block(lines, at)
 
-    def _block(self, lines: list[_Line], at: int) -> int:
+    def _block(self, lines: list[Line], at: int) -> int:
         """Read the block that begins at a line, and return the index of the line after it."""
         line = lines[at]
         if head := _title_at(lines, at):
@@ -181,7 +167,7 @@ class _Reader:
 
     # --- Prose
 
-    def _paragraph(self, lines: list[_Line], kind: str = "", section: str = "") -> None:
+    def _paragraph(self, lines: list[Line], kind: str = "", section: str = "") -> None:
         """Add a paragraph, or one for each list item in it."""
         starts = [n for n, line in enumerate(lines) if n == 0 or _ITEM.match(line.text)]
         if not _ITEM.match(lines[0].text):
@@ -189,7 +175,7 @@ class _Reader:
         for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
             self._prose(lines[start:end], kind, section)
 
-    def _prose(self, lines: list[_Line], kind: str, section: str) -> None:
+    def _prose(self, lines: list[Line], kind: str, section: str) -> None:
         raw = join_lines(lines)
         item = _ITEM.match(lines[0].text)
         text = raw.text[item.end() :] if item else raw.text
@@ -198,31 +184,25 @@ class _Reader:
             if text.endswith("::")
             else text
         )
-        if self._level:
-            self._references += [*(line.text for line in lines), ""]
+        if self._sections.in_references:
+            self._sections.references += [*(line.text for line in lines), ""]
             return
         words = inline_text(text, self._parsed)
         if words.strip():
             kind = kind or ("item" if item else "")
-            self._parsed.blocks.append(Block(words, raw, section or self._section, kind))
+            self._parsed.blocks.append(Block(words, raw, section or self._sections.current, kind))
 
     # --- Sections
 
     def _head(self, text: str, style: str) -> None:
         if style not in self._styles:
             self._styles.append(style)
-        level = self._styles.index(style) + 1
         plain = fold(PLACE.sub("", inline_text(text, ParsedDraft())))
-        if is_references_heading(plain):
-            self._level = level
-        elif not self._level or level <= self._level:
-            self._level = 0
-            self._heads.append((level, plain))
-            self._section = plain
+        self._sections.begin(self._styles.index(style) + 1, plain)
 
     # --- Explicit markup
 
-    def _explicit(self, lines: list[_Line], at: int) -> int:
+    def _explicit(self, lines: list[Line], at: int) -> int:
         """Read a directive, note, citation, target or comment with the body below it."""
         line = lines[at]
         end = _end_of_body(lines, at + 1, line.column)
@@ -235,7 +215,7 @@ class _Reader:
             self._parsed.unplaced += filter(None, [doi_in(match[1])])
         return end
 
-    def _directive(self, name: str, argument: str, line: _Line, body: list[_Line]) -> None:
+    def _directive(self, name: str, argument: str, line: Line, body: list[Line]) -> None:
         name = name.lower()
         options = 0
         while options < len(body) and (
@@ -253,22 +233,21 @@ class _Reader:
             if self._depth == _DEEPEST:
                 return
             self._depth += 1
-            before = self._section
-            self._section = (
-                "Abstract" if name == "abstract" or argument.lower() == "abstract" else before
-            )
+            before = self._sections.current
+            if "abstract" in (name, argument.lower()):
+                self._sections.current = "Abstract"
             if argument and name not in _WITHOUT_ARGUMENT:
                 self._paragraph(
-                    [_Line(argument, line.number, line.column + line.text.rindex(argument))]
+                    [Line(argument, line.number, line.column + line.text.rindex(argument))]
                 )
             self.read(content)
-            self._section = before
+            self._sections.current = before
             self._depth -= 1
 
-    def _note(self, match: re.Match[str], line: _Line, body: list[_Line]) -> None:
+    def _note(self, match: re.Match[str], line: Line, body: list[Line]) -> None:
         """Read ``.. [Lee2019] …`` as an entry, and a numbered note if it looks like a reference."""
         label = match[1]
-        first = _Line(match[2], line.number, line.column + match.start(2))
+        first = Line(match[2], line.number, line.column + match.start(2))
         lines = [each for each in (first, *body) if each.text]
         text = " ".join(each.text for each in lines)
         doi = doi_in(text)  # perhaps in a link, whose target is not in the plain text
@@ -281,12 +260,12 @@ class _Reader:
         elif lines:
             self._paragraph(lines)
 
-    def _field(self, match: re.Match[str], lines: list[_Line], at: int) -> int:
+    def _field(self, match: re.Match[str], lines: list[Line], at: int) -> int:
         """Read a field such as ``:author: …`` at the start of a document or in a field list."""
         end = _end_of_body(lines, at + 1, lines[at].column)
         while end > at + 1 and not lines[end - 1].text:
             end -= 1
-        first = _Line(match[2] or "", lines[at].number, lines[at].column + match.end(1) + 2)
+        first = Line(match[2] or "", lines[at].number, lines[at].column + match.end(1) + 2)
         body = [each for each in (first, *lines[at + 1 : end]) if each.text]
         name, value = match[1].lower(), " ".join(each.text for each in body)
         if name in ("author", "authors"):
@@ -302,11 +281,11 @@ class _Reader:
 
     def end(self) -> None:
         """Store the references and the title at the end of the text."""
-        self._parsed.entries += split_references(self._references) if self._references else []
-        self._parsed.take_title(self._heads)
+        self._sections.store_references()
+        self._sections.take_title()
 
 
-def _title_at(lines: list[_Line], at: int) -> tuple[str, str] | None:
+def _title_at(lines: list[Line], at: int) -> tuple[str, str] | None:
     """Return the section title at a line, and its style; ``^`` means that it is overlined, too."""
     texts = [line.text for line in lines[at : at + 3]]
     if lines[at].column > 1 and not _ADORNMENT.fullmatch(texts[0]):
@@ -323,7 +302,7 @@ def _title_at(lines: list[_Line], at: int) -> tuple[str, str] | None:
     return None
 
 
-def _end_of_paragraph(lines: list[_Line], at: int) -> int:
+def _end_of_paragraph(lines: list[Line], at: int) -> int:
     """Return the index of the blank line after a paragraph."""
     end = at + 1
     while end < len(lines) and lines[end].text:
@@ -331,7 +310,7 @@ def _end_of_paragraph(lines: list[_Line], at: int) -> int:
     return end
 
 
-def _end_of_table(lines: list[_Line], at: int) -> int:
+def _end_of_table(lines: list[Line], at: int) -> int:
     """Return the index of the line after a table, which may contain blank lines."""
     end = _end_of_paragraph(lines, at)
     rule = lines[at].text
@@ -342,7 +321,7 @@ def _end_of_table(lines: list[_Line], at: int) -> int:
     return end
 
 
-def _end_of_body(lines: list[_Line], at: int, column: int) -> int:
+def _end_of_body(lines: list[Line], at: int, column: int) -> int:
     """Return the index of the line after all lines that begin after a column."""
     end = at
     while end < len(lines) and (not lines[end].text or lines[end].column > column):

@@ -17,7 +17,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from citebed.collection.formats.base import decode, normalise_newlines
 from citebed.drafts import tex_commands as commands
 from citebed.drafts.files import IncludedFiles
 from citebed.drafts.parsed_draft import PLACE, Block, Origin, ParsedDraft, Raw, without_places
@@ -646,7 +645,7 @@ class TexReader:
             what = "not read again, because it includes itself"
             self._parsed.note(what, f"\\{command}{{{name}}}")
         else:
-            text = without_places(normalise_newlines(decode(file.data)[0]))
+            text = without_places(file.text)
             self._macros.allow(len(text))
             self._cursors.append(Cursor(text, file.shown, path=file.path))
 

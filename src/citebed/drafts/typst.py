@@ -12,11 +12,17 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
-from citebed.collection.formats.base import decode, normalise_newlines
 from citebed.drafts.files import IncludedFiles
-from citebed.drafts.parsed_draft import PLACE, Block, Origin, ParsedDraft, Raw, without_places
+from citebed.drafts.parsed_draft import (
+    PLACE,
+    Block,
+    Origin,
+    ParsedDraft,
+    Raw,
+    without_places,
+)
 from citebed.drafts.records import Place
-from citebed.drafts.references import is_references_heading, split_references
+from citebed.drafts.references import Sections
 from citebed.text.identifiers import doi_in
 from citebed.text.normalise import fold, unique
 from citebed.text.regex import compile_regex
@@ -38,7 +44,7 @@ def read_typst(text: str, parsed: ParsedDraft, neighbours: IncludedFiles) -> Non
                 continue
             shown = posixpath.normpath(file.shown)
             if shown not in files and neighbours.draft and shown != neighbours.draft.name:
-                files[shown] = without_places(normalise_newlines(decode(file.data)[0]))
+                files[shown] = without_places(file.text)
                 waiting.append((files[shown], shown))
     labels = frozenset[str]().union(*map(_own_labels, [text, *files.values()]))
     _Reader(text, parsed, labels, files).read()
@@ -86,14 +92,6 @@ _COMMENT_MARK = re.compile(r"/\*|\*/")
 _STRING = re.compile(r"\"((?:[^\"\\]|\\.)*)\"")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _LABEL = re.compile(r"<([A-Za-z_][\w:.-]*)>")
-_MARKUP_GROUPS = (
-    *("comment", "raw", "maths", "escape", "address", "reference", "label", "blank", "line"),
-    *("code", "open", "close", "style"),
-)
-_CODE_GROUPS = (
-    *("comment", "raw", "string", "maths", "open", "close", "end", "label", "word", "colon"),
-    "comma",
-)
 _INCLUDED = re.compile(r"^[ \t]*#include[ \t]*\"([^\"\n]{1,500})\"", re.MULTILINE)
 _POINTING = re.compile(r"(?:cite|ref|label|link|locate|query)\(\s*$")
 
@@ -150,8 +148,7 @@ class _Reader:
         self._depth = 0
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
         self._frames = [_Frame("", "", _Buffer(), own=True)]
-        self._section, self._heads, self._head_level = "", list[tuple[int, str]](), 0
-        self._references: list[str] | None = None
+        self._sections = Sections(parsed)
         self._unclosed_maths = self._unclosed_raw = len(text) + 1
 
     def read(self) -> None:
@@ -169,20 +166,15 @@ class _Reader:
             at = self._code(match) if frame.is_code else self._markup(match)
         while self._frames:
             self._close()
-        # The title is a top-level heading at the start, if there is only one.
-        self._end_references()
-        if self._source:
-            return
-        tops = [text for level, text in self._heads if level == 1]
-        is_first = len(self._heads) > 1 and self._heads[0][0] == 1
-        if not self._parsed.title and len(tops) == 1 and is_first:
-            self._parsed.title = tops[0]
+        self._sections.store_references()
+        if not self._source:
+            self._sections.take_title(least=2, keep_section=True)
 
     # --- Markup
 
     def _markup(self, match: re.Match[str]) -> int:
         at = match.end()
-        kind = next(name for name in _MARKUP_GROUPS if match[name] is not None)
+        kind = match.lastgroup
         if kind in ("comment", "raw", "maths"):
             return self._passed(kind, match)
         if kind == "escape":
@@ -267,29 +259,19 @@ class _Reader:
             return (
                 match.start() + match[0].rindex("\n") if match[0].count("\n") > 1 else match.end()
             )
-        return self._heading(match) if match["head"] else self._start_item(match)
-
-    def _start_item(self, match: re.Match[str]) -> int:
-        self._frames[-1].buffer.kind = "item"
+        if match["head"]:
+            return self._heading(match)
+        buffer.kind = "item"
         return match.end()
 
     def _heading(self, match: re.Match[str]) -> int:
         end = self._text.find("\n", match.end())
         end = len(self._text) if end < 0 else end
         words = re.sub(r"<[A-Za-z_][\w:.-]*>|//.*|[*_`$]|#\w+", "", self._text[match.end() : end])
-        text, level = fold(words), len(match["head"])
-        if is_references_heading(text):
-            self._references, self._head_level = self._references or [], level
-        elif self._references is None or level <= self._head_level:
-            self._end_references()
-            self._section = text
-            self._heads.append((level, text))
+        self._sections.begin(len(match["head"]), fold(words))
+        if not self._sections.in_references:
+            self._sections.store_references()
         return end
-
-    def _end_references(self) -> None:
-        if self._references:
-            self._parsed.entries += split_references(self._references)
-        self._references = None
 
     # --- Code
 
@@ -327,7 +309,7 @@ class _Reader:
 
     def _code(self, match: re.Match[str]) -> int:
         frame, at = self._frames[-1], match.end()
-        kind = next(name for name in _CODE_GROUPS if match[name] is not None)
+        kind = match.lastgroup
         if kind in ("comment", "raw", "maths"):
             return self._passed(kind, match)
         if kind == "string":
@@ -396,9 +378,9 @@ class _Reader:
             text = self._files.pop(name)
             inner = _Reader(text, self._parsed, self._labels, self._files, name)
             inner._depth = self._depth + 1
-            inner._section = self._section
+            inner._sections.current = self._sections.current
             inner.read()
-            self._section = inner._section
+            self._sections.current = inner._sections.current
 
     def _close_code(self, match: re.Match[str]) -> int:
         """Close a bracket with all brackets that are still open inside."""
@@ -444,11 +426,11 @@ class _Reader:
             return
         if kind == "title":
             self._parsed.title = self._parsed.title or plain
-        elif self._references is not None and kind in ("", "item"):
-            self._references += [plain, ""]
+        elif self._sections.in_references and kind in ("", "item"):
+            self._sections.references += [plain, ""]
         else:
             raw = Raw(self._text[start:end], [Origin(0, self._place(start))])
-            section = "Abstract" if kind == "abstract" else self._section
+            section = "Abstract" if kind == "abstract" else self._sections.current
             kind = kind if kind in ("caption", "item") else ""
             self._parsed.blocks.append(Block(text, raw, section, kind))
 

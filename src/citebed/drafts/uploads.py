@@ -13,8 +13,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from citebed.collection.formats.base import decode, normalise_newlines
-from citebed.drafts.files import MAX_BYTES
+from citebed.drafts.files import MAX_BYTES, to_text
 from citebed.drafts.office import Package
 from citebed.drafts.reader import FORMS_BY_ENDING, read_draft
 from citebed.drafts.records import Draft
@@ -58,7 +57,7 @@ def read_uploads(files: Iterable[tuple[str, bytes]]) -> UploadedDraft:
         if is_alone and not stored[0].lower().endswith(_LIBRARY):
             main = stored[0]  # read_draft says why if it is not a draft
         libraries = {
-            name: normalise_newlines(decode((folder / name).read_bytes())[0])
+            name: to_text((folder / name).read_bytes())
             for name in stored
             if name.lower().endswith(_LIBRARY)
         }

@@ -7,160 +7,90 @@ of a link may contain a DOI, but is not opened.
 from __future__ import annotations
 
 import posixpath
-from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from citebed.drafts.office import (
     Attributes,
-    Bookmarks,
+    Body,
     Citations,
-    Kind,
     Outline,
     Package,
     Paragraph,
-    Walker,
+    Styles,
+    bookmark_codes,
     is_bibliography,
     is_contents,
-    kind_of_style,
     walk,
     word_sources,
 )
 from citebed.drafts.parsed_draft import ParsedDraft, without_places
 from citebed.files.file_kinds import WORD
 
+_MAIN = "word/document.xml"
 _SKIPPED = frozenset(("w:del", "w:moveFrom", "mc:Fallback", "m:oMathPara", "w:pPrChange"))
 _BLANKS = {"w:tab": "\t", "w:br": " ", "w:cr": " ", "w:noBreakHyphen": "-", "w:ptab": " "}
-_TEXTS = frozenset(("w:t", "m:t"))
-_OFF = frozenset(("0", "false", "none", "off"))
+_MOST_SOURCES = 50
+_DEEPEST = 8
+"""Maximum depth of nested fields."""
+_LEVELS = frozenset("012345678")
 
 
 def read_word(data: bytes, name: str, parsed: ParsedDraft) -> None:
     """Read a Word document into ``parsed``; raise ``CitebedError`` if it is damaged."""
     package = Package(data, name, WORD)
-    types = _Types()
-    walk(package, "[Content_Types].xml", types)
-    main = types.main or _MAIN
-    kinds = _Styles()
-    walk(package, posixpath.join(posixpath.dirname(main), "styles.xml"), kinds)
+    texts: list[str] = []
+
+    def find_text(name: str, attributes: Attributes) -> None:
+        if name == "Override" and attributes.get("ContentType", "").endswith(".main+xml"):
+            texts.append(attributes.get("PartName", "").lstrip("/"))
+
+    walk(package, "[Content_Types].xml", find_text)
+    main = next(filter(None, texts), _MAIN)
+    folder = posixpath.dirname(main)
+    styles = _read_styles(package, posixpath.join(folder, "styles.xml"))
     sources = [n for n in package.names() if n.startswith("customXml/item") and n.endswith(".xml")]
     entries = word_sources([package.read(name) or b"" for name in sources[:_MOST_SOURCES]])
-    marked = Bookmarks(_SPACES, "property")
-    walk(package, "docProps/custom.xml", marked)
-    shared = _Shared(kinds, Citations(parsed, entries), marked.codes())
-    for part in ("footnotes.xml", "endnotes.xml"):
-        member = posixpath.join(posixpath.dirname(main), part)
-        notes = _Notes(shared, _read_links(package, member))
-        walk(package, member, notes)
+    codes = bookmark_codes(package, "docProps/custom.xml", "property")
     outline = Outline(parsed)
-    if not walk(package, main, _Body(shared, _read_links(package, main), outline.take)):
+    body = _Body(parsed, styles, Citations(parsed, entries), codes, outline)
+    for part in ("footnotes.xml", "endnotes.xml"):
+        body.read_part(package, posixpath.join(folder, part), notes=True)
+    if main not in package.names():
         raise package.error(f"{main} is missing; save it again as .docx")
+    body.read_part(package, main, notes=False)
     outline.end()
 
 
-_MOST_SOURCES = 50
-_DEEPEST = 8
-"""Maximum depth of nested fields."""
+def _read_styles(package: Package, member: str) -> Styles:
+    styles, style = Styles(), ""
 
+    def add(name: str, attributes: Attributes) -> None:
+        nonlocal style
+        value = attributes.get("val", "")
+        if name == "w:style":
+            style = attributes.get("styleId", "")
+        elif name == "w:name":
+            styles.names[style] = value
+        elif name == "w:basedOn":
+            styles.bases[style] = value
+        elif name == "w:outlineLvl" and value in _LEVELS:
+            styles.levels[style] = int(value) + 1
 
-# --- Styles, links and properties -------------------------------------------------------------
-
-_SPACES = {
-    "/wordprocessingml/main": "w", "/wordprocessingml/2006/main": "w",
-    "/officeDocument/math": "m", "/officeDocument/2006/math": "m",
-    "/markup-compatibility/2006": "mc",
-}  # fmt: skip
-_MAIN = "word/document.xml"
-
-
-class _Types(Walker):
-    """Finds the part of the archive with the text."""
-
-    spaces = _SPACES
-    main = ""
-
-    def start(self, name: str, attributes: Attributes) -> None:
-        if (
-            name == "Override"
-            and attributes.get("ContentType", "").endswith(".main+xml")
-            and not self.main
-        ):
-            self.main = attributes.get("PartName", "").lstrip("/")
-
-
-class _Links(Walker):
-    """The targets of a part's links."""
-
-    spaces = _SPACES
-
-    def __init__(self) -> None:
-        self.targets: dict[str, str] = {}
-
-    def start(self, name: str, attributes: Attributes) -> None:
-        if name == "Relationship" and attributes.get("Type", "").endswith("/hyperlink"):
-            self.targets[attributes.get("Id", "")] = attributes.get("Target", "")
+    walk(package, member, add)
+    return styles
 
 
 def _read_links(package: Package, member: str) -> dict[str, str]:
-    links = _Links()
+    """Return the targets of a part's links."""
+    targets: dict[str, str] = {}
+
+    def add(name: str, attributes: Attributes) -> None:
+        if name == "Relationship" and attributes.get("Type", "").endswith("/hyperlink"):
+            targets[attributes.get("Id", "")] = attributes.get("Target", "")
+
     folder, file = posixpath.split(member)
-    walk(package, posixpath.join(folder, "_rels", f"{file}.rels"), links)
-    return links.targets
-
-
-class _Styles(Walker):
-    """The kinds of paragraph styles, by the name of a style or of the style it is based on."""
-
-    spaces = _SPACES
-
-    def __init__(self) -> None:
-        self._style = ""
-        self._names: dict[str, str] = {}
-        self._bases: dict[str, str] = {}
-        self._levels: dict[str, int] = {}
-
-    def start(self, name: str, attributes: Attributes) -> None:
-        value = attributes.get("val", "")
-        if name == "w:style":
-            self._style = attributes.get("styleId", "")
-        elif name == "w:name":
-            self._names[self._style] = value
-        elif name == "w:basedOn":
-            self._bases[self._style] = value
-        elif name == "w:outlineLvl" and value in _LEVELS:
-            self._levels[self._style] = int(value) + 1
-
-    def kind(self, style: str) -> tuple[Kind, int]:
-        """Return the kind of paragraphs with a style, and the level of a heading."""
-        for _ in range(_LONGEST_CHAIN):
-            name = self._names.get(style, style)
-            kind = kind_of_style(name)
-            if kind is None and style in self._levels:
-                kind = "heading"
-            if kind is not None:
-                digits = name[-1:] if name[-1:].isdecimal() else ""
-                return kind, self._levels.get(style, int(digits or "0"))
-            style = self._bases.get(style, "")
-            if not style:
-                break
-        return "", 0
-
-
-_LONGEST_CHAIN = 10
-_LEVELS = frozenset("012345678")
-
-
-# --- Text -------------------------------------------------------------------------------------
-
-
-@dataclass
-class _Shared:
-    """State of all parts of a document: styles, citations, codes of bookmarks, and notes."""
-
-    styles: _Styles
-    citations: Citations
-    codes: dict[str, str]
-    notes: dict[str, Paragraph] = field(default_factory=dict)
+    walk(package, posixpath.join(folder, "_rels", f"{file}.rels"), add)
+    return targets
 
 
 @dataclass
@@ -176,74 +106,59 @@ class _Field:
     target: str = ""
 
 
-class _Body(Walker):
-    """Makes paragraphs from the elements of a part."""
-
-    spaces = _SPACES
+class _Body(Body):
+    """Makes paragraphs from the elements of a document's parts, its notes first."""
 
     def __init__(
-        self, shared: _Shared, links: dict[str, str], take: Callable[[Paragraph], None]
+        self,
+        parsed: ParsedDraft,
+        styles: Styles,
+        citations: Citations,
+        codes: dict[str, str],
+        outline: Outline,
     ) -> None:
-        self._shared, self._links, self._take = shared, links, take
-        self._open: list[Paragraph] = []
+        super().__init__(_SKIPPED, _BLANKS)
+        self._parsed, self._styles, self._citations = parsed, styles, citations
+        self._codes, self._outline = codes, outline  # codes of bookmarks
         self._fields: list[_Field] = []
-        self._within = ""  # the current element
-        self._skipped = 0
-        self._depth: Counter[str] = Counter()  # open elements by name
-        self._starts: dict[str, Callable[[Attributes], None]] = {
+        self._links: dict[str, str] = {}
+        self._notes: dict[str, Paragraph] = {}  # by kind and id
+        self._reads_notes = False
+        self._note_key = ""
+        self._starts = {
             "w:p": self._start_paragraph, "w:pStyle": self._style, "w:numPr": self._item,
             "w:outlineLvl": self._level, "w:fldChar": self._field_mark,
             "w:fldSimple": self._simple_field, "w:hyperlink": self._link, "w:tag": self._tag,
+            "w:footnote": lambda attributes: self._start_note("w:footnote", attributes),
+            "w:endnote": lambda attributes: self._start_note("w:endnote", attributes),
             "w:footnoteReference": lambda attributes: self._note("w:footnote", attributes),
             "w:endnoteReference": lambda attributes: self._note("w:endnote", attributes),
             "w:bookmarkStart": self._bookmark, "w:bookmarkEnd": self._end_bookmark,
         }  # fmt: skip
-        self._ends: dict[str, Callable[[], None]] = {
+        self._ends = {
             "w:p": self._end_paragraph, "w:sdt": self._end_control,
             "w:fldSimple": self._end_field, "w:hyperlink": self._end_field,
         }  # fmt: skip
 
-    # --- Elements
+    def read_part(self, package: Package, member: str, *, notes: bool) -> None:
+        """Read the notes, or the main part, in which they are used."""
+        self._fields, self._reads_notes = [], notes
+        self._links = _read_links(package, member)
+        self.read(package, member)
 
-    def start(self, name: str, attributes: Attributes) -> None:
-        """Start an element."""
-        if name in _SKIPPED or self._skipped:
-            self._skipped += 1
-            return
-        self._within = name
-        self._depth[name] += 1
-        if (begin := self._starts.get(name)) is not None:
-            begin(attributes)
-        elif name in _BLANKS:
-            self._add(_BLANKS[name])
-
-    def end(self, name: str) -> None:
-        """End an element."""
-        if self._skipped:
-            self._skipped -= 1
-            return
-        self._within = ""
-        if (finish := self._ends.get(name)) is not None:
-            finish()
-        self._depth[name] -= 1
-
-    def text(self, text: str) -> None:
+    def _text(self, text: str) -> None:
         """Add text to the paragraph, or to the code or data of a field."""
-        if self._skipped:
+        if self._skipped_depth:
             return
-        if self._within in _TEXTS:
+        if self._within in ("w:t", "m:t"):
             self._add(without_places(text))
         elif self._within == "w:instrText" and self._fields:
             self._fields[-1].code.append(text)
         elif self._within == "w:fldData" and self._fields:
             self._fields[-1].data.append(text)
 
-    def _add(self, text: str) -> None:
-        if self._open:
-            cited = any(
-                current.shows and current.kind == "citation" for current in self._fields[-_DEEPEST:]
-            )
-            self._open[-1].add(text, cited=cited)
+    def _in_citation(self) -> bool:
+        return any(each.shows and each.kind == "citation" for each in self._fields[-_DEEPEST:])
 
     # --- Paragraphs
 
@@ -259,7 +174,13 @@ class _Body(Walker):
             self._fields = [current for current in self._fields if current.kind != "citation"]
         for current in self._fields[-_DEEPEST:]:
             self._set_kind_in_field(paragraph, current)
-        self._take(paragraph)
+        if not self._reads_notes:
+            self._outline.take(paragraph)
+            return
+        note = self._notes.setdefault(self._note_key, paragraph)
+        if note is not paragraph:  # a note with several paragraphs
+            note.words += [" ", *paragraph.words]
+            note.displayed += [" ", *paragraph.displayed]
 
     def _set_kind_in_field(self, paragraph: Paragraph, current: _Field) -> None:
         """Set the kind of a paragraph inside a field."""
@@ -270,7 +191,7 @@ class _Body(Walker):
 
     def _style(self, attributes: Attributes) -> None:
         if self._open:
-            kind, level = self._shared.styles.kind(attributes.get("val", ""))
+            kind, level = self._styles.kind(attributes.get("val", ""))
             self._open[-1].kind = kind or self._open[-1].kind
             self._open[-1].level = level
 
@@ -282,15 +203,11 @@ class _Body(Walker):
         if self._open and attributes.get("val", "") in _LEVELS:
             self._open[-1].kind, self._open[-1].level = "heading", int(attributes["val"]) + 1
 
+    def _start_note(self, kind: str, attributes: Attributes) -> None:
+        self._note_key = f"{kind} {attributes.get('id', '')}"
+
     def _note(self, kind: str, attributes: Attributes) -> None:
-        """Put a note after its paragraph, or a note with citations only in its own place."""
-        note = self._shared.notes.pop(f"{kind} {attributes.get('id', '')}", None)
-        if note is None or not self._open:
-            return
-        if note.has_text:
-            self._open[-1].notes.append(note)
-        else:
-            self._open[-1].words.append(note.text)
+        self._put_note(self._notes.pop(f"{kind} {attributes.get('id', '')}", None))
 
     # --- Fields
 
@@ -315,22 +232,18 @@ class _Body(Walker):
             current.kind = "bibliography"
         elif is_contents(code):
             current.kind = "contents"
-        elif place := self._shared.citations.place(code, "".join(current.data)):
+        elif place := self._citations.place(code, "".join(current.data)):
             current.kind = "citation"
             self._put(place)
         elif code.lstrip().startswith("HYPERLINK"):
             current.target = code
-
-    def _put(self, place: str) -> None:
-        if self._open:
-            self._open[-1].words.append(place)
 
     def _end_field(self) -> None:
         if self._fields:
             current = self._fields.pop()
             if self._open:
                 self._set_kind_in_field(self._open[-1], current)
-            if current.target and (mark := self._shared.citations.cite_url(current.target)):
+            if current.target and (mark := self._parsed.cite_url(current.target)):
                 self._put(f" {mark}")
 
     def _simple_field(self, attributes: Attributes) -> None:
@@ -350,7 +263,7 @@ class _Body(Walker):
         if is_bibliography(code):
             self._fields.append(current)
             current.shows, current.kind = True, "bibliography"
-        elif place := self._shared.citations.place(code):
+        elif place := self._citations.place(code):
             self._fields.append(current)
             current.shows, current.kind = True, "citation"
             self._put(place)
@@ -360,7 +273,7 @@ class _Body(Walker):
             self._fields.pop()
 
     def _bookmark(self, attributes: Attributes) -> None:
-        code = self._shared.codes.get(attributes.get("name", ""), "")
+        code = self._codes.get(attributes.get("name", ""), "")
         if code:
             current = _Field([code], mark=attributes.get("id", "") or "?")
             self._fields.append(current)
@@ -373,23 +286,3 @@ class _Body(Walker):
             and self._fields[-1].mark == attributes.get("id", "")
         ):
             self._fields.pop()
-
-
-class _Notes(_Body):
-    """The notes of a document by kind and id, with the paragraphs of a note joined."""
-
-    def __init__(self, shared: _Shared, links: dict[str, str]) -> None:
-        super().__init__(shared, links, self._keep)
-        self._key = ""
-
-    def start(self, name: str, attributes: Attributes) -> None:
-        """Start an element; a note has an id."""
-        if name in ("w:footnote", "w:endnote"):
-            self._key = f"{name} {attributes.get('id', '')}"
-        super().start(name, attributes)
-
-    def _keep(self, paragraph: Paragraph) -> None:
-        note = self._shared.notes.setdefault(self._key, paragraph)
-        if note is not paragraph:
-            note.words += [" ", *paragraph.words]
-            note.displayed += [" ", *paragraph.displayed]
