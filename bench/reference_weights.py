@@ -34,11 +34,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.reference_styles import STYLES, Work, in_lines, retold, with_slips
 
-from citebed.papers.reference_matcher import FEATURES, WEIGHTS, ReferenceMatcher, ReferenceQuery
+from citebed.papers.reference_matcher import WEIGHTS, ReferenceMatcher, ReferenceQuery
 from citebed.papers.references import parse_reference
 from citebed.text.names import name_from_display
 from citebed.text.titles import plain_title
 
+FEATURES = tuple(WEIGHTS)
 _KEPT = ("numbers", "same_doi", "other_doi", "same_arxiv")
 _RIDGE = 0.02
 _OTHERS = 0.08
@@ -106,7 +107,7 @@ def examples_of(documents: pl.DataFrame, count: int, seed: int) -> list[Example]
     asked = [ReferenceQuery(parse_reference(printed(work, rng))) for work in works]
     keys = pl.DataFrame(cited, schema=documents.schema).select(key=_key()).to_series()
     examples = []
-    found = zip(cited, keys, matcher.candidates(asked), strict=True)
+    found = zip(cited, keys, matcher.features(asked), strict=True)
     for at, (row, key, candidates) in enumerate(found):
         if row["doc_id"] in gone and key in twins:
             continue
@@ -114,7 +115,8 @@ def examples_of(documents: pl.DataFrame, count: int, seed: int) -> list[Example]
         right = ids.index(row["doc_id"]) if row["doc_id"] in ids and at not in others else -1
         if row["doc_id"] not in {*ids, *gone}:
             _MISSED.append(row["doc_id"])
-        values = np.array([values for _, values in candidates], dtype=np.float64)
+        rows = [[some.get(name, 0.0) for name in FEATURES] for _, some in candidates]
+        values = np.array(rows, dtype=np.float64)
         examples.append(Example(values.reshape(len(candidates), len(FEATURES)), right))
     return examples
 

@@ -19,7 +19,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from citebed.papers.reference_matcher import ReferenceMatch, ReferenceMatcher
+from citebed.papers.annotation import Candidate
+from citebed.papers.reference_matcher import ReferenceMatcher
 from citebed.papers.references import ParsedReference, parse_reference
 from citebed.text.identifiers import normalise_doi
 from common import machine, shared_data
@@ -49,7 +50,7 @@ def stated_dois(stem: str) -> dict[int, str]:
 
 
 def links_of(
-    stem: str, matches: list[ReferenceMatch | None], known: dict[str, str], told: list[str]
+    stem: str, matches: list[Candidate | None], known: dict[str, str], told: list[str]
 ) -> Links:
     """How the matches of a paper compare; what is wrong or missing is added to ``told``."""
     dois = stated_dois(stem)
@@ -85,7 +86,8 @@ def main() -> None:
     for stem, entries in papers.items():
         started = time.perf_counter()
         references: list[ParsedReference] = [parse_reference(entry) for entry in entries]
-        matches = matcher.match(references, least=given.least)
+        best = (some[0] if some else None for some in matcher.candidates(references))
+        matches = [each if each and each.probability >= given.least else None for each in best]
         seconds += time.perf_counter() - started
         links = links_of(stem, matches, known, told)
         sums = Links(*map(sum, zip(sums, links, strict=True)))

@@ -102,7 +102,7 @@ def cited(text: str) -> object:
 
 
 def matched(text: str) -> object:
-    return ReferenceMatcher(DOCUMENTS).match([parse_reference(text)])
+    return ReferenceMatcher(DOCUMENTS).candidates([parse_reference(text)])
 
 
 def name(parse: Callable[[str], object]) -> Callable[[str], object]:

@@ -29,7 +29,7 @@ from citebed.papers.annotation import AnnotatedContext, Annotation
 from citebed.papers.annotator import PARTS, annotate_references, annotate_sentences, part_of
 from citebed.papers.annotator import annotate as annotate_paper
 from citebed.papers.child_process import PaperProblem, read_papers
-from citebed.papers.reference_matcher import Bibliography
+from citebed.papers.reference_matcher import ReferenceMatcher
 from citebed.papers.references import ParsedReference
 from citebed.records import CitingPaper, Document
 
@@ -90,7 +90,7 @@ def annotate_papers(
                 tables.append(Collection(Path(folder)).documents)
         names = ["doc_id", "doi", "arxiv", "title", "authors", "year", "venue"]
         documents = pl.concat([table.select(names) for table in tables])
-        known = Bibliography(documents.unique("doc_id", keep="first", maintain_order=True))
+        known = ReferenceMatcher(documents.unique("doc_id", keep="first", maintain_order=True))
     progress.step("annotating", len(paths))
     if grobid is not None:
         for path in paths:
@@ -120,7 +120,7 @@ _OPTIONS = {"includeRawCitations": "1", "consolidateCitations": "0", "consolidat
 
 
 def annotate_with_grobid(
-    path: Path, address: str, sections: Names[str], known: Bibliography | None
+    path: Path, address: str, sections: Names[str], known: ReferenceMatcher | None
 ) -> Annotation:
     """Annotate a PDF that a GROBID server reads; the annotation has no positions."""
     if urlsplit(address).hostname not in _LOCAL:

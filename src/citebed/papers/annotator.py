@@ -19,7 +19,7 @@ from citebed.papers.annotation import (
     Candidate,
 )
 from citebed.papers.paper import Box, PlacedText, ReadPaper, ReadParagraph
-from citebed.papers.reference_matcher import LIKELY, Bibliography
+from citebed.papers.reference_matcher import LIKELY, ReferenceMatcher
 from citebed.papers.references import ParsedReference, parse_reference
 from citebed.records import Sentence
 from citebed.text.anonymise import anonymise
@@ -126,19 +126,13 @@ class ReferenceIndex:
         if len(exact) > 1 and (initial := _INITIAL.match(cite)):
             known = self.by_name.get((f"{initial[1].lower()}. {name}", year[0]), ())
             exact = tuple(each for each in exact if each in known)
-        if len(exact) > 1:
-            exact = self._with_second_name(cite, exact)
+        if len(exact) > 1:  # those that also have the second name
+            names = [_plain(name) for name in _NAMES_END.split(cite) if name.strip(" .")]
+            if len(names) < 2 or "et al" in cite:
+                return ()
+            second = self.by_name.get((f"{names[0]} {names[1]}", year[0]), ())
+            exact = tuple(entry for entry in exact if entry in second)
         return exact
-
-    def _with_second_name(self, cite: str, entries: Sequence[str]) -> tuple[str, ...]:
-        """Return those entries that also have the second name of a citation."""
-        names = [_plain(name) for name in _NAMES_END.split(cite) if name.strip(" .")]
-        if len(names) < 2 or "et al" in cite:
-            return ()
-        year = _YEAR.search(cite)
-        assert year is not None
-        second = self.by_name.get((f"{names[0]} {names[1]}", year[0]), ())
-        return tuple(entry for entry in entries if entry in second)
 
 
 def index_references(
@@ -205,7 +199,7 @@ def annotate(
     paper_id: str,
     *,
     sections: Collection[str] = PARTS,
-    against: Bibliography | None = None,
+    against: ReferenceMatcher | None = None,
 ) -> Annotation:
     """Annotate a paper.
 
@@ -325,7 +319,7 @@ def annotate_references(
     ids: Sequence[str],
     places: Sequence[tuple[Box, ...]],
     parsed: Sequence[ParsedReference],
-    against: Bibliography | None,
+    against: ReferenceMatcher | None,
 ) -> Iterator[AnnotatedReference]:
     """Yield the references with the papers that they cite."""
     matched = against.candidates(parsed) if against else [()] * len(parsed)

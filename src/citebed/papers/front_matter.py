@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from citebed.papers.pages import Line
+from citebed.papers.pages import Line, group_while
 from citebed.papers.structure import Kind, Style, has_size, plain_heading
 from citebed.text.identifiers import doi_in
 from citebed.text.names import (
@@ -88,12 +88,10 @@ def parse_front_matter(page: Sequence[Line], style: Style, properties: str = "")
         for line in page
         if line.baseline < below - 1 and not _is_text(line, column, page, style)
     ]
-    rows: list[list[Line]] = []
-    for each in sorted(lines, key=lambda line: line.baseline):
-        if rows and each.baseline - rows[-1][0].baseline < _SAME_ROW * each.size:
-            rows[-1].append(each)
-        else:
-            rows.append([each])
+    rows = group_while(
+        sorted(lines, key=lambda line: line.baseline),
+        lambda row, line: line.baseline - row[0].baseline < _SAME_ROW * line.size,
+    )
     above = [each for row in rows for each in sorted(row, key=lambda line: line.left)]
     # The title has the largest letters.
     tall = [line for line in above if sum(map(str.isalpha, line.text)) > 3]

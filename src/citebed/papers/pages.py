@@ -11,11 +11,12 @@ import ctypes
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pypdfium2
@@ -62,6 +63,7 @@ class Word(NamedTuple):
     """True if PDFium ends a line after it."""
 
 
+T = TypeVar("T")
 _Span = tuple[Word, int, int]
 """A word, and its start and end in the text of its page."""
 
@@ -76,21 +78,40 @@ class Page:
     words: tuple[Word, ...]
 
 
+def group_while(items: Iterable[T], continues: Callable[[list[T], T], bool]) -> list[list[T]]:
+    """Return the items in groups: an item that ``continues`` the last group is added to it."""
+    groups: list[list[T]] = []
+    for item in items:
+        if groups and continues(groups[-1], item):
+            groups[-1].append(item)
+        else:
+            groups.append([item])
+    return groups
+
+
 def read_pages(document: pypdfium2.PdfDocument) -> Iterator[Page]:
     """Yield the pages of a document; a damaged page has no size and no words."""
     fonts: dict[int, Font] = {}
     for number in range(len(document)):
         try:
-            page = document[number]
-            text = page.get_textpage()
+            with open_page(document, number) as (page, text):
+                yield _Reader(text.raw, page, fonts).page(number)
         except pypdfium2.PdfiumError:
             yield Page(number, 0.0, 0.0, ())
-            continue
-        try:
-            yield _Reader(text.raw, page, fonts).page(number)
-        finally:
-            text.close()
-            page.close()
+
+
+@contextmanager
+def open_page(
+    document: pypdfium2.PdfDocument, number: int
+) -> Iterator[tuple[pypdfium2.PdfPage, pypdfium2.PdfTextPage]]:
+    """Open a page and its text; raise ``PdfiumError`` if the page is damaged."""
+    page = document[number]
+    text = page.get_textpage()
+    try:
+        yield page, text
+    finally:
+        text.close()
+        page.close()
 
 
 class _Reader:
@@ -134,7 +155,7 @@ class _Reader:
 
     def _split_tight_words(self, text: str, spans: Sequence[_Span]) -> Iterator[Word]:
         """Yield the words; split the words of tight lines where PDFium saw no blank."""
-        for line in _group_by_line(spans):
+        for line in group_while(spans, _is_on_line):
             gaps = [after[0].left - word[0].right for word, after in pairwise(line)]
             size = line[0][0].size
             if not gaps or median(gaps) > _TIGHT * size:
@@ -241,17 +262,9 @@ class _Reader:
         return self._fonts[key], shown
 
 
-def _group_by_line(spans: Sequence[_Span]) -> Iterator[list[_Span]]:
-    line: list[_Span] = []
-    for span in spans:
-        if line and (
-            abs(span[0].baseline - line[-1][0].baseline) > 0.5 or span[0].left < line[-1][0].left
-        ):
-            yield line
-            line = []
-        line.append(span)
-    if line:
-        yield line
+def _is_on_line(line: Sequence[_Span], span: _Span) -> bool:
+    last = line[-1][0]
+    return abs(span[0].baseline - last.baseline) <= 0.5 and span[0].left >= last.left
 
 
 _NO_FONT = Font("", bold=False, italic=False)
@@ -417,13 +430,8 @@ def _share(words: Sequence[Word], has: Callable[[Word], bool]) -> float:
 
 def build_lines(page: Page) -> list[Line]:
     """Return the lines of a page in the order of the file, all in column 0."""
-    lines: list[list[Word]] = []
-    for word in page.words:
-        if lines and _continues(lines[-1], word):
-            lines[-1].append(word)
-        else:
-            lines.append([word])
-    return [Line(page.number, tuple(words)) for words in lines]
+    groups = group_while(page.words, _continues)
+    return [Line(page.number, tuple(words)) for words in groups]
 
 
 def _continues(line: Sequence[Word], word: Word) -> bool:
@@ -441,17 +449,9 @@ def find_gutters(pages: Sequence[Sequence[Line]], width: float) -> list[float]:
     covered = np.zeros(int(width) + 2)
     for line in lines:
         covered[max(int(line.left), 0) : max(int(line.right) + 1, 0)] += 1
-    low = covered < _CROSSING * len(lines)
-    inside = np.flatnonzero(~low)
-    gutters, start = [], None
-    for x in range(inside[0], inside[-1] + 1):
-        if low[x] and start is None:
-            start = x
-        elif not low[x] and start is not None:
-            if x - start >= _GUTTER:
-                gutters.append((start + x) / 2)
-            start = None
-    return gutters
+    inside = np.flatnonzero(covered >= _CROSSING * len(lines)).tolist()
+    gaps = ((left + 1, right) for left, right in pairwise(inside))
+    return [(left + right) / 2 for left, right in gaps if right - left >= _GUTTER]
 
 
 def order_lines(lines: Sequence[Line], gutters: Sequence[float]) -> list[Line]:

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import NamedTuple
 from unicodedata import normalize
 
-from citebed.papers.pages import Line
+from citebed.papers.pages import Line, group_while
 from citebed.papers.paper import Box, PlacedText
 from citebed.papers.structure import (
     Kind,
@@ -268,16 +268,14 @@ def _follows(entries: Sequence[Entry], label: str) -> bool:
 
 def _split_by_indent(lines: Sequence[Line], style: Style) -> list[Entry]:
     """Return entries whose first lines begin further left than the others."""
-    entries: list[Entry] = []
     left = _left_edges(lines, style)
     hanging = any(line.left - left[line.page, line.column] > _HANGING * line.size for line in lines)
-    for line in lines:
+
+    def continues(entry: list[Line], line: Line) -> bool:
         flush = line.left - left[line.page, line.column] < _HANGING * line.size
-        if not entries or (flush if hanging else _is_apart(entries[-1].lines[-1], line)):
-            entries.append(Entry("", [line]))
-        else:
-            entries[-1].lines.append(line)
-    return entries
+        return not (flush if hanging else _is_apart(entry[-1], line))
+
+    return [Entry("", entry) for entry in group_while(lines, continues)]
 
 
 def _left_edges(lines: Sequence[Line], style: Style) -> dict[tuple[int, int], float]:

@@ -11,6 +11,7 @@ import ctypes
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import TypeVar
 
 import pypdfium2
@@ -28,6 +29,7 @@ from citebed.papers.front_matter import (
 from citebed.papers.pages import (
     build_lines,
     find_gutters,
+    open_page,
     order_lines,
     read_pages,
     remove_line_numbers,
@@ -188,15 +190,9 @@ def _run_in_heading_length(paragraph: Paragraph, text: str, style: Style) -> int
     font = words[0].font if words else None
     if font is None or font.name == style.font or not (font.bold or font.italic):
         return 0
-    length = 0
-    for line in paragraph.lines[:3]:
-        for word in line.words:
-            if word.font != words[0].font:
-                break
-            length += len(word.text) + 1
-        else:
-            continue
-        break
+    following = (word for line in paragraph.lines[:3] for word in line.words)
+    same = takewhile(lambda word: word.font == font, following)
+    length = sum(len(word.text) + 1 for word in same)
     head = text[: max(length - 1, 0)]
     if not head.rstrip().endswith(".") or "[" in head or length > 130:
         return 0
@@ -272,18 +268,11 @@ def _sample_characters(document: pypdfium2.PdfDocument) -> tuple[int, int]:
 
 
 def _sample_page(document: pypdfium2.PdfDocument, number: int) -> tuple[int, int]:
-    try:
-        page = document[number]
-        text = page.get_textpage()
-    except pypdfium2.PdfiumError:
-        return 0, 0
-    try:
+    with contextlib.suppress(pypdfium2.PdfiumError), open_page(document, number) as (_, text):
         last = min(pdfium.FPDFText_CountChars(text.raw), _MAX_CHARACTERS)
         unreadable = [_is_unreadable(text.raw, at) for at in range(0, last, _STEP)]
         return sum(unreadable), len(unreadable)
-    finally:
-        text.close()
-        page.close()
+    return 0, 0
 
 
 def _is_unreadable(text: ctypes.c_void_p, at: int) -> bool:
@@ -316,13 +305,9 @@ _Part = TypeVar("_Part", ReadParagraph, ReferenceEntry)
 def _mirrored_pages(document: pypdfium2.PdfDocument) -> set[int]:
     mirrored = set()
     for number in range(len(document)):
-        with contextlib.suppress(pypdfium2.PdfiumError):
-            page = document[number]
-            text = page.get_textpage()
+        with contextlib.suppress(pypdfium2.PdfiumError), open_page(document, number) as (_, text):
             if runs_right_to_left(text.get_text_range()):
                 mirrored.add(number)
-            text.close()
-            page.close()
     return mirrored
 
 

@@ -56,6 +56,9 @@ class CandidateDocument(NamedTuple):
     pages: str | None = None
 
 
+Features = dict[str, float]
+
+
 class TitleMatch(NamedTuple):
     """Start and end of a title among the letters of a reference, and its number of slips."""
 
@@ -190,21 +193,14 @@ def edit_distance(pattern: str, text: str) -> tuple[int, int]:
 
 # --- Features ---------------------------------------------------------------------------------
 
-FEATURES = (
-    "bias", "slips", "length", "fit", "untitled", "start", "end", "cut", "numbers", "replaced",
-    "authors", "other_authors", "anonymous", "same_year", "near_year", "years_apart", "other_year",
-    "same_doi", "other_doi", "same_arxiv", "venue", "venueless", "kind", "same_page", "other_page",
-)  # fmt: skip
 
-
-def compute_features(
-    document: CandidateDocument, query: ReferenceQuery
-) -> tuple[float, ...] | None:
-    """Return the values of `FEATURES`.
+def compute_features(document: CandidateDocument, query: ReferenceQuery) -> Features | None:
+    """Return the features of a match by their names in `WEIGHTS`; those left out are 0.
 
     Return ``None`` if the reference has neither the title nor an identifier of the document.
     """
-    same_doi, other_doi, same_arxiv = _compare_identifiers(document, query.reference)
+    reference = query.reference
+    same_doi, other_doi, same_arxiv = _compare_identifiers(document, reference)
     match = _find_title(document, query)
     if match is None and not (same_doi or same_arxiv):
         return None
@@ -214,48 +210,46 @@ def compute_features(
         joined = "".join(words) or PlainText(family).plain
         inside = joined in query.plain.plain and (len(joined) >= 5 or not words)
         named.append(inside or (bool(words) and all(word in query.words for word in words)))
-    return (
-        1.0,
-        *_title_features(document, match, query),
-        (share := sum(named) / len(named) if named else 0.0),
-        float(share == 0 and bool(document.authors) and bool(query.reference.authors)),
-        float(not document.authors),
-        *_year_features(document.year, query.reference.year),
-        *(float(same_doi), float(other_doi), float(same_arxiv)),
-        *_venue_features(document.venue, query),
-        *_page_features(document.pages, query),
-    )
+    share = sum(named) / len(named) if named else 0.0
+    untitled: Features = {"slips": 2.0, "untitled": not query.title}
+    features: Features = {"bias": 1.0}
+    features |= _title_features(document, match, query) if match else untitled
+    features |= {
+        "authors": share,
+        "other_authors": share == 0 and bool(document.authors) and bool(reference.authors),
+        "anonymous": not document.authors,
+    }
+    if document.year is not None and reference.year is not None:
+        apart = abs(document.year - reference.year)
+        by_distance = ("same_year", "near_year", "years_apart", "years_apart", "other_year")
+        features[by_distance[min(apart, 4)]] = 1.0
+    features |= {"same_doi": same_doi, "other_doi": other_doi, "same_arxiv": same_arxiv}
+    return features | _venue_features(document.venue, query) | _page_features(document.pages, query)
 
 
 def _title_features(
-    document: CandidateDocument, match: TitleMatch | None, query: ReferenceQuery
-) -> tuple[float, ...]:
-    if match is None:
-        return (2.0, 0.0, 0.0, float(not query.title), 0.0, 0.0, 0.0, 0.0, 0.0)
+    document: CandidateDocument, match: TitleMatch, query: ReferenceQuery
+) -> Features:
     size = max(1, len(document.plain))
     breaks = query.plain.breaks
     near = range(max(0, match.start - match.slips), match.start + match.slips + 1)
-    starts = any(at in breaks for at in near)
-    ends = 2 in (breaks.get(match.end), breaks.get(match.end + (match.slips > 0)))
-    length = min(max((size - 30) / 30, -1.0), 1.0)
     ours, theirs = set(numbers(document.title)), set(numbers(query.reference.title))
-    other_numbers = bool(query.title) and not (ours <= theirs or theirs <= ours)
     fit = 0.0  # the overlap of this title and the parsed one, by all that both cover
     if parsed := query.title_match:
         shared = min(match.end, parsed.end) - max(match.start, parsed.start)
         covered = max(match.end, parsed.end) - min(match.start, parsed.start)
         fit = max(0, shared) / max(1, covered)
-    return (
-        min(2.0, 10 * match.slips / size),
-        length,
-        fit,
-        float(query.title_match is None),
-        float(starts),
-        float(ends),
-        float(match.cut),
-        float(other_numbers),
-        float(match.slips > 0 and _has_other_words(document.title, query.reference.title)),
-    )
+    return {
+        "slips": min(2.0, 10 * match.slips / size),
+        "length": min(max((size - 30) / 30, -1.0), 1.0),
+        "fit": fit,
+        "untitled": query.title_match is None,
+        "start": any(at in breaks for at in near),
+        "end": 2 in (breaks.get(match.end), breaks.get(match.end + (match.slips > 0))),
+        "cut": match.cut,
+        "numbers": bool(query.title) and not (ours <= theirs or theirs <= ours),
+        "replaced": match.slips > 0 and _has_other_words(document.title, query.reference.title),
+    }
 
 
 def _has_other_words(left: str, right: str) -> bool:
@@ -267,13 +261,6 @@ def _has_other_words(left: str, right: str) -> bool:
         return False
     short, long = sorted((only, other), key=len)
     return edit_distance(short, long)[0] > 0.4 * len(short)
-
-
-def _year_features(year: int | None, stated: int | None) -> tuple[float, float, float, float]:
-    if year is None or stated is None:
-        return (0.0, 0.0, 0.0, 0.0)
-    apart = abs(year - stated)
-    return (float(apart == 0), float(apart == 1), float(2 <= apart <= 3), float(apart > 3))
 
 
 def _compare_identifiers(
@@ -294,12 +281,12 @@ _PROCEEDINGS = frozenset(
 _IN = re.compile(r"\bIn:? [A-Z]|\bin:? (?:Proc|Int|[A-Z]{3})")
 
 
-def _venue_features(venue: str | None, query: ReferenceQuery) -> tuple[float, float, float]:
-    """Compare the venues.
+def _venue_features(venue: str | None, query: ReferenceQuery) -> Features:
+    """Compare the venues, unless one of them is unknown.
 
-    Return the share of the reference's words, perhaps abbreviated, in the document's venue; 1 if
-    one of the venues is unknown; and, for a reference to proceedings, 1 or -1 depending on whether
-    the document's venue is proceedings, too.
+    ``venue`` is the share of the reference's words, perhaps abbreviated, in the document's venue.
+    ``kind`` is, for a reference to proceedings, 1 or -1 depending on whether the document's venue
+    is proceedings, too.
     """
     words = [
         word
@@ -307,24 +294,24 @@ def _venue_features(venue: str | None, query: ReferenceQuery) -> tuple[float, fl
         if word not in FUNCTION_WORDS and len(word) > 1 and not word[0].isdigit()
     ]
     if not venue or not words:
-        return 0.0, 1.0, 0.0
+        return {"venueless": 1.0}
     known = plain_words(venue)
     share = sum(any(own.startswith(word) for own in known) for word in words) / len(words)
     proceedings = not _PROCEEDINGS.isdisjoint(words) or bool(_IN.search(query.reference.text))
     kind = 1.0 if not _PROCEEDINGS.isdisjoint(known) else -1.0
-    return share, 0.0, kind if proceedings else 0.0
+    return {"venue": share, "kind": kind if proceedings else 0.0}
 
 
 _PAGES = re.compile(r"(?<![\d/.])(\d{1,6})\s?[-–—]{1,2}\s?\d{1,6}(?![\d/])")
 
 
-def _page_features(pages: str | None, query: ReferenceQuery) -> tuple[float, float]:
-    """Return 1 and 0 if the first pages are equal, 0 and 1 if they differ, else 0 and 0."""
+def _page_features(pages: str | None, query: ReferenceQuery) -> Features:
+    """Compare the first pages, if both are known."""
     first = re.match(r"\d+", pages or "")
     stated = _PAGES.findall(query.reference.text)
     if first is None or first[0] == "1" or not stated:
-        return 0.0, 0.0
-    return float(first[0] in stated), float(first[0] not in stated)
+        return {}
+    return {"same_page" if first[0] in stated else "other_page": 1.0}
 
 
 LIKELY = 0.5
@@ -376,16 +363,6 @@ exactly this title and these names. Titles with different numbers belong to diff
 """
 
 
-@dataclass(frozen=True)
-class ReferenceMatch:
-    """The document of a reference with its probability, and the second most probable one."""
-
-    doc_id: str
-    probability: float
-    runner_up: str | None = None
-    runner_up_probability: float = 0.0
-
-
 class ReferenceMatcher:
     """Finds references among the documents of a collection or of any bibliography.
 
@@ -405,30 +382,40 @@ class ReferenceMatcher:
                 pl.col("title").fill_null(""),
                 pl.col("authors").fill_null([]),
                 pl.col("doi").str.to_lowercase(),
+                stated_doi="doi",
                 plain=plain_title(pl.col("title").fill_null("")),
             )
             .rechunk()
         )
-        self._doc_ids: list[str] = self._documents["doc_id"].to_list()
+        self._stated: list[tuple[str, str, str | None]] = list(
+            zip(documents["doc_id"], documents["title"], self._documents["stated_doi"], strict=True)
+        )
         titles: list[str] = self._documents["plain"].to_list()
         self._index = TitleIndex(titles)
         self._by_title = _RowsBy(self._documents["plain"])
         self._by_doi = _RowsBy(self._documents["doi"])
         self._by_arxiv = _RowsBy(self._documents["arxiv"])
 
-    def match(
-        self, references: Sequence[ParsedReference], *, least: float = 0.5
-    ) -> list[ReferenceMatch | None]:
-        """Return for each reference the best match, if its probability is at least ``least``."""
-        candidates = self.candidates([ReferenceQuery(reference) for reference in references])
-        return [
-            self._choose([(row, _score(values)) for row, values in rows], least)
-            for rows in candidates
-        ]
+    def candidates(self, references: Sequence[ParsedReference]) -> list[tuple[Candidate, ...]]:
+        """Return for each reference up to two candidate documents, the most probable first."""
+        every = []
+        for rows in self.features([ReferenceQuery(reference) for reference in references]):
+            scores = [
+                (sum(WEIGHTS[name] * value for name, value in features.items()), row)
+                for row, features in rows
+            ]
+            top = max([0.0, *(score for score, _ in scores)])
+            total = math.exp(-top) + sum(math.exp(score - top) for score, _ in scores)
+            likely = []
+            for score, row in sorted(scores, key=lambda each: -each[0])[:2]:
+                probability = math.exp(score - top) / total
+                if probability >= _SHOWN:
+                    doc_id, title, doi = self._stated[row]
+                    likely.append(Candidate(doc_id, title, round(probability, 4), doi))
+            every.append(tuple(likely))
+        return every
 
-    def candidates(
-        self, queries: Sequence[ReferenceQuery]
-    ) -> list[list[tuple[int, tuple[float, ...]]]]:
+    def features(self, queries: Sequence[ReferenceQuery]) -> list[list[tuple[int, Features]]]:
         """Return for each reference the rows of candidate documents with their features."""
         rows = []
         for query in queries:
@@ -452,40 +439,16 @@ class ReferenceMatcher:
         documents = dict(zip(order, loaded, strict=True))
         return [
             [
-                (row, values)
+                (row, features)
                 for row in some
-                if (values := compute_features(documents[row], query)) is not None
+                if (features := compute_features(documents[row], query)) is not None
             ]
             for query, some in zip(queries, rows, strict=True)
         ]
 
     def doc_id(self, row: int) -> str:
         """Return the id of the document in a row."""
-        return self._doc_ids[row]
-
-    def _choose(self, scored: list[tuple[int, float]], least: float) -> ReferenceMatch | None:
-        if not scored:
-            return None
-        best, *others = sorted(scored, key=lambda each: -each[1])
-        top = max(0.0, best[1])
-        total = math.exp(-top) + sum(math.exp(score - top) for _, score in scored)
-        probability = math.exp(best[1] - top) / total
-        if probability < least:
-            return None
-        doc_id = self._doc_ids[best[0]]
-        if not others:
-            return ReferenceMatch(doc_id, probability)
-        row, score = others[0]
-        return ReferenceMatch(
-            doc_id, probability, self._doc_ids[row], math.exp(score - top) / total
-        )
-
-
-_WEIGHTS = tuple(WEIGHTS[name] for name in FEATURES)
-
-
-def _score(values: Sequence[float]) -> float:
-    return sum(weight * value for weight, value in zip(_WEIGHTS, values, strict=True))
+        return self._stated[row][0]
 
 
 _COLUMNS = {
@@ -516,41 +479,6 @@ class _RowsBy:
         if not name or name not in self._row:
             return []
         return self._rows.get(name) or [self._row[name]]
-
-
-class Bibliography:
-    """Documents that references are linked to, in a table as `ReferenceMatcher` takes it."""
-
-    def __init__(self, documents: pl.DataFrame) -> None:
-        self._matcher = ReferenceMatcher(documents)
-        dois = documents["doi"] if "doi" in documents.columns else [None] * documents.height
-        self._titles_and_dois = dict(
-            zip(documents["doc_id"], zip(documents["title"], dois, strict=True), strict=True)
-        )
-
-    @property
-    def dois(self) -> set[str]:
-        """The DOIs of all documents."""
-        return {doi for _, doi in self._titles_and_dois.values() if doi}
-
-    def doi(self, doc_id: str) -> str | None:
-        """Return the DOI of a document."""
-        doi: str | None = self._titles_and_dois[doc_id][1]
-        return doi
-
-    def candidates(self, references: Sequence[ParsedReference]) -> list[tuple[Candidate, ...]]:
-        """Return for each reference up to two candidate documents, the most probable first."""
-        every = []
-        for match in self._matcher.match(references, least=_SHOWN):
-            candidates = []
-            if match:
-                second = (match.runner_up, match.runner_up_probability)
-                for doc_id, probability in ((match.doc_id, match.probability), second):
-                    if doc_id is not None and probability >= _SHOWN:
-                        title, doi = self._titles_and_dois[doc_id]
-                        candidates.append(Candidate(doc_id, title, round(probability, 4), doi))
-            every.append(tuple(candidates))
-        return every
 
 
 # --- Search for similar titles ------------------------------------------------------------------

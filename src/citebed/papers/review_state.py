@@ -211,36 +211,28 @@ def _reference(state: ReviewState, step: ChangeReference, _: int) -> ReviewState
 
 def _sentence(state: ReviewState, step: ChangeSentence, _: int) -> ReviewState:
     if step.text == "":
-        return _replace_sentence(state, step.item, lambda _: ())
+        return _replace_sentences(state, *_find_sentence(state, step.item), 1)
     cites = None if step.cites is None else _check_cites(state, step.cites)
-
-    def change(one: Sentence) -> tuple[Sentence, ...]:
-        content = one.content
-        if step.anonymised is not None:
-            content = replace(content, anonymised=step.anonymised)
-        if step.text is not None:
-            content = replace(content, text=step.text)
-        if cites is not None:
-            content = replace(content, cites=cites)
-        return (Sentence(one.item, content),)
-
-    return _replace_sentence(state, step.item, change)
+    at, place = _find_sentence(state, step.item)
+    changes: dict[str, Any] = {"anonymised": step.anonymised, "text": step.text, "cites": cites}
+    stated = {name: value for name, value in changes.items() if value is not None}
+    changed = replace(state.paragraphs[at].sentences[place].content, **stated)
+    return _replace_sentences(state, at, place, 1, Sentence(step.item, changed))
 
 
 def _marker(state: ReviewState, step: ChangeMarker, _: int) -> ReviewState:
     cites = _check_cites(state, step.cites)
-
-    def change(one: Sentence) -> tuple[Sentence, ...]:
-        if step.marker >= len(one.content.markers):
-            raise StepRefused("the sentence has no such marker.")
-        before = {cite for each in one.content.markers for cite in each.cites}
-        added = [cite for cite in one.content.cites if cite not in before]
-        markers: list[AnnotatedMarker] = list(one.content.markers)
-        markers[step.marker] = replace(markers[step.marker], cites=cites)
-        every = unique([*(cite for each in markers for cite in each.cites), *added])
-        return (Sentence(one.item, replace(one.content, markers=tuple(markers), cites=every)),)
-
-    return _replace_sentence(state, step.item, change)
+    at, place = _find_sentence(state, step.item)
+    content = state.paragraphs[at].sentences[place].content
+    if step.marker >= len(content.markers):
+        raise StepRefused("the sentence has no such marker.")
+    before = _cited(content.markers)
+    added = [cite for cite in content.cites if cite not in before]
+    markers = list(content.markers)
+    markers[step.marker] = replace(markers[step.marker], cites=cites)
+    every = unique([*_cited(markers), *added])
+    changed = replace(content, markers=tuple(markers), cites=every)
+    return _replace_sentences(state, at, place, 1, Sentence(step.item, changed))
 
 
 def _check_cites(state: ReviewState, cites: Sequence[str]) -> tuple[str, ...]:
@@ -252,13 +244,13 @@ def _check_cites(state: ReviewState, cites: Sequence[str]) -> tuple[str, ...]:
 
 
 def _split_sentence(state: ReviewState, step: SplitSentence, number: int) -> ReviewState:
-    def change(one: Sentence) -> tuple[Sentence, ...]:
-        first, second = _split_at(one.content, step.at)
-        if not (first.text and second.text):
-            raise StepRefused("put the cursor between two words of the sentence.")
-        return Sentence(one.item, first), Sentence(f"{one.item}/{number}", second)
-
-    return _decide(_replace_sentence(state, step.item, change), f"{step.item}/{number}")
+    at, place = _find_sentence(state, step.item)
+    first, second = _split_at(state.paragraphs[at].sentences[place].content, step.at)
+    if not (first.text and second.text):
+        raise StepRefused("put the cursor between two words of the sentence.")
+    item = f"{step.item}/{number}"
+    both = (Sentence(step.item, first), Sentence(item, second))
+    return _decide(_replace_sentences(state, at, place, 1, *both), item)
 
 
 def _decide(state: ReviewState, item: str) -> ReviewState:
@@ -283,8 +275,7 @@ def _join_sentence(state: ReviewState, step: JoinSentence, _: int) -> ReviewStat
             printed=f"{first.content.printed} {second.content.printed}".strip(),
         ),
     )
-    changed = (*sentences[:place], one, *sentences[place + 2 :])
-    return _replace_paragraphs(state, at, 1, replace(state.paragraphs[at], sentences=changed))
+    return _replace_sentences(state, at, place, 2, one)
 
 
 def _merge(state: ReviewState, step: Merge, _: int) -> ReviewState:
@@ -364,12 +355,12 @@ def _find_sentence(state: ReviewState, item: str) -> tuple[int, int]:
     raise StepRefused(f"the paper has no sentence '{item}'.")
 
 
-def _replace_sentence(
-    state: ReviewState, item: str, change: Callable[[Sentence], tuple[Sentence, ...]]
+def _replace_sentences(
+    state: ReviewState, at: int, place: int, many: int, *instead: Sentence
 ) -> ReviewState:
-    at, place = _find_sentence(state, item)
+    """Replace ``many`` sentences of a paragraph."""
     sentences = state.paragraphs[at].sentences
-    changed = (*sentences[:place], *change(sentences[place]), *sentences[place + 1 :])
+    changed = (*sentences[:place], *instead, *sentences[place + many :])
     return _replace_paragraphs(state, at, 1, replace(state.paragraphs[at], sentences=changed))
 
 
