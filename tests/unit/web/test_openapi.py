@@ -137,7 +137,7 @@ def test_the_page_has_all_of_it_and_loads_nothing_from_elsewhere(client: TestCli
     asked = next(
         way
         for way in list_endpoints(made, "")["recommend"]
-        if way.path == "/api/collections/{name}/recommend"
+        if way["path"] == "/api/collections/{name}/recommend"
     )
-    assert {"text", "k", "each"} <= {field.name for field in asked.request_fields}
-    assert "rows[].doc_id" in [field.name for field in asked.response_fields]
+    assert {"text", "k", "each"} <= {field.name for field in asked["request_fields"]}
+    assert "rows[].doc_id" in [field.name for field in asked["response_fields"]]

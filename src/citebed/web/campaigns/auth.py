@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from fastapi import Depends, Request, Response
 from starlette.datastructures import FormData, UploadFile
@@ -82,21 +82,15 @@ def check_token(session: Organiser, fields: Posted) -> Fields:
 Checked = Annotated[Fields, Depends(check_token)]
 
 
-class Upload(NamedTuple):
-    """A file that an organiser sent."""
-
-    name: str
-    content: bytes
-
-
-async def read_files(request: Request, session: Organiser) -> list[Upload]:
-    """Return the files of a form; the session is checked before anything is read."""
+async def read_files(request: Request, session: Organiser) -> list[tuple[str, bytes]]:
+    """Return the names and contents of the files of a form; the session is checked before anything
+    is read."""
     form = await _parse(request, files=MOST_FILES)
     try:
         fields = list(form.multi_items())
         check_token(session, _read_texts(each for each in fields if isinstance(each[1], str)))
         return [
-            Upload((file.filename or "file").replace("\0", "")[:200], await file.read())
+            ((file.filename or "file").replace("\0", "")[:200], await file.read())
             for _, file in fields
             if isinstance(file, UploadFile) and (file.filename or file.size)
         ]
@@ -104,7 +98,7 @@ async def read_files(request: Request, session: Organiser) -> list[Upload]:
         await form.close()
 
 
-Uploaded = Annotated[list[Upload], Depends(read_files)]
+Uploaded = Annotated[list[tuple[str, bytes]], Depends(read_files)]
 
 
 def parse_number(text: str, name: str, low: int, high: int) -> int:

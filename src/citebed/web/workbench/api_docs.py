@@ -11,7 +11,8 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import Response
 
 from citebed.web.access import key_file
-from citebed.web.workbench.site import ERRORS, Here, Problem
+from citebed.web.workbench.responses import ERRORS, Problem
+from citebed.web.workbench.site import Here
 
 router = APIRouter()
 METHODS = ("get", "post", "put", "patch", "delete")
@@ -86,21 +87,6 @@ class Field(NamedTuple):
     about: str
 
 
-class Endpoint(NamedTuple):
-    """A method and path, with its fields, an example, and its responses."""
-
-    anchor: str
-    method: str
-    path: str
-    summary: str
-    description: str
-    parameters: list[Field]
-    request_fields: list[Field]
-    curl: str
-    response_fields: list[Field]
-    statuses: list[tuple[str, str]]
-
-
 @router.get("/api/docs")
 async def show_docs(here: Here) -> Response:
     """Show every endpoint with its fields and an example."""
@@ -110,9 +96,9 @@ async def show_docs(here: Here) -> Response:
     return here.site.page("api", at="api", subjects=subjects, about=_ABOUT, key=str(key_file()))
 
 
-def list_endpoints(schema: dict[str, Any], address: str) -> dict[str, list[Endpoint]]:
+def list_endpoints(schema: dict[str, Any], address: str) -> dict[str, list[dict[str, Any]]]:
     """Return all endpoints by subject, as the page shows them."""
-    found: dict[str, list[Endpoint]] = {}
+    found: dict[str, list[dict[str, Any]]] = {}
     for path, methods in schema.get("paths", {}).items():
         for method in METHODS:
             if method in methods:
@@ -124,7 +110,8 @@ def list_endpoints(schema: dict[str, Any], address: str) -> dict[str, list[Endpo
 
 def _make_endpoint(
     schema: dict[str, Any], path: str, method: str, about: dict[str, Any], address: str
-) -> Endpoint:
+) -> dict[str, Any]:
+    """Return an endpoint with its fields, an example, and its responses."""
     content = about.get("requestBody", {}).get("content", {})
     form = next(iter(content), "")
     body = content.get(form, {}).get("schema", {})
@@ -150,15 +137,14 @@ def _make_endpoint(
         data = json.dumps(make_example(schema, body), ensure_ascii=False)
         words.append("-d '" + data.replace("'", "'\\''") + "'")
     statuses = [(status, each["description"]) for status, each in about["responses"].items()]
-    return Endpoint(
-        anchor=re.sub(r"[^a-z0-9]+", "-", f"{method} {path}".lower()).strip("-"),
-        method=method.upper(), path=path, summary=about["summary"],
-        description=about["description"], parameters=parameters,
-        request_fields=list_fields(schema, body),
-        curl=" \\\n  ".join([*words, f"'{address}{path}'"]),
-        response_fields=list_fields(schema, answer),
-        statuses=sorted(statuses),
-    )  # fmt: skip
+    return {
+        "anchor": re.sub(r"[^a-z0-9]+", "-", f"{method} {path}".lower()).strip("-"),
+        "method": method.upper(), "path": path, "summary": about["summary"],
+        "description": about["description"], "parameters": parameters,
+        "request_fields": list_fields(schema, body),
+        "curl": " \\\n  ".join([*words, f"'{address}{path}'"]),
+        "response_fields": list_fields(schema, answer), "statuses": sorted(statuses),
+    }  # fmt: skip
 
 
 def list_fields(schema: dict[str, Any], part: dict[str, Any], before: str = "") -> list[Field]:

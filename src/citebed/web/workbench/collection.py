@@ -6,11 +6,11 @@ import asyncio
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from citebed.collection.storing.store import MANIFEST
 from citebed.errors import CitebedError, UnknownName
@@ -25,15 +25,17 @@ from citebed.files.uploads import (
 from citebed.report.collection import collection_state, collection_tables
 from citebed.retrieval.pipeline import SHORT_NAMES, Learned, Stage, parse_pipeline, short_name
 from citebed.retrieval.search.fields import fields_of
-from citebed.web.workbench.jobs import Job, JobRequest, State
+from citebed.web.workbench import responses
+from citebed.web.workbench.jobs import Job, JobRequest
 from citebed.web.workbench.open_collections import OpenCollection
+from citebed.web.workbench.responses import answers
 from citebed.web.workbench.site import (
     TAKES_FILES,
     At,
+    CollectionContext,
     Here,
     StrictRequest,
     WorkbenchSite,
-    answers,
     computed,
     describe_files,
     with_files,
@@ -47,87 +49,17 @@ SOURCES = "sources"
 """The folder of a collection for files that were dropped on a page."""
 
 
-class CollectionStatus(BaseModel):
-    """The state of a collection."""
-
-    collection: str
-    name: str
-    documents: int
-    papers: int
-    queries: dict[str, int]
-    index: Literal["none", "current", "old", "damaged"]
-    index_said: str
-    said: list[str]
-    problems: int
-    skipped: int
+_STARTED = answers(responses.JobRow, 202)
 
 
-class CollectionList(BaseModel):
-    """The state of every collection of this server."""
-
-    rows: list[CollectionStatus]
-
-
-class Statistics(BaseModel):
-    """Statistics of a collection and its index: rows as ``citebed stats --json`` prints them, and
-    tables for people."""
-
-    rows: list[dict[str, Any]]
-    tables: list[dict[str, Any]]
-    notes: list[str]
-
-
-class RowPage(BaseModel):
-    """Rows, and the total number of rows."""
-
-    rows: list[dict[str, Any]]
-    total: int
-
-
-class JobRow(BaseModel):
-    """A job and its progress."""
-
-    job_id: str
-    kind: str
-    what: str
-    collection: str
-    state: State
-    step: str
-    done: int
-    total: int
-    asked: str
-    started: str
-    ended: str
-    message: str
-    summary: str
-
-
-class JobDetails(JobRow):
-    """A job with its result: rows as ``--json`` prints them, lines for people, and notes."""
-
-    rows: list[dict[str, Any]]
-    lines: list[tuple[str, str]]
-    notes: list[str]
-    files: list[str]
-
-
-class JobList(BaseModel):
-    """All jobs of this server, the latest first."""
-
-    rows: list[JobRow]
-
-
-_STARTED = answers(JobRow, 202)
-
-
-@router.get("/collections", **answers(CollectionList))
+@router.get("/collections", **answers(responses.CollectionList))
 @computed
 def list_collections(here: Here) -> dict[str, Any]:
     """List the collections of this server with their state."""
     return {"rows": [get_status(here.site, each) for each in here.site.collections]}
 
 
-@router.get("/collections/{name}", **answers(CollectionStatus))
+@router.get("/collections/{name}", **answers(responses.CollectionStatus))
 @computed
 def get_collection(at: At) -> dict[str, Any]:
     """Return the state of a collection."""
@@ -144,7 +76,7 @@ def get_status(site: WorkbenchSite, collection: OpenCollection) -> dict[str, Any
     }
 
 
-@router.get("/collections/{name}/stats", **answers(Statistics))
+@router.get("/collections/{name}/stats", **answers(responses.Statistics))
 @computed
 def get_statistics(at: At) -> dict[str, Any]:
     """Return statistics of the collection and its index."""
@@ -159,7 +91,7 @@ def get_statistics(at: At) -> dict[str, Any]:
     return at.site.cache.get(key, compute)
 
 
-@router.get("/collections/{name}/sources", **answers(RowPage))
+@router.get("/collections/{name}/sources", **answers(responses.RowPage))
 @computed
 def list_sources(at: At) -> dict[str, Any]:
     """List the imported paths, with their files and a hash of the content."""
@@ -167,7 +99,7 @@ def list_sources(at: At) -> dict[str, Any]:
     return {"rows": rows, "total": len(rows)}
 
 
-@router.get("/collections/{name}/problems", **answers(RowPage))
+@router.get("/collections/{name}/problems", **answers(responses.RowPage))
 @computed
 def list_problems(
     at: At,
@@ -203,11 +135,8 @@ async def create_demo(here: Here) -> JSONResponse:
         if is_changed:
             site.collections.add(folder)
 
-    request = JobRequest(
-        kind="demo", what="Create the demo collection", collection=folder.name, folder=folder,
-        after=after,
-    )  # fmt: skip
-    return _started(site.jobs.begin(request))
+    job = JobRequest("demo", "Create the demo collection", folder.name, folder, after=after)
+    return _started(site.jobs.begin(job))
 
 
 @router.post("/collections/files", **_STARTED, **TAKES_FILES)
@@ -229,12 +158,9 @@ async def create_collection(here: Here) -> JSONResponse:
         except BaseException:
             after(False)
             raise
-        request = JobRequest(
-            kind="import", what=f"Create {folder.name} from {describe_files(uploads)}",
-            collection=folder.name, folder=folder, after=after,
-            asked={"paths": [str(path) for path in paths], "name": name.strip()[:200]},
-        )  # fmt: skip
-        return site.jobs.begin(request)
+        what = f"Create {folder.name} from {describe_files(uploads)}"
+        asked = {"paths": [str(path) for path in paths], "name": name.strip()[:200]}
+        return site.jobs.begin(JobRequest("import", what, folder.name, folder, asked, after))
 
     return _started(await with_files(here.request, begin))
 
@@ -275,19 +201,19 @@ class ImportRequest(StrictRequest):
     index: bool = True
 
 
-@job_router.get("/jobs", **answers(JobList))
+@job_router.get("/jobs", **answers(responses.JobList))
 async def list_jobs(here: Here) -> JSONResponse:
     """List the jobs of this server, the latest first."""
     return JSONResponse({"rows": [job.row() for job in here.site.jobs]})
 
 
-@job_router.get("/jobs/{job_id}", **answers(JobDetails))
+@job_router.get("/jobs/{job_id}", **answers(responses.JobDetails))
 async def get_job(here: Here, job_id: str) -> JSONResponse:
     """Return a job with its result."""
     return JSONResponse(here.site.jobs.get(job_id).row(whole=True))
 
 
-@job_router.post("/jobs/{job_id}/cancel", **answers(JobDetails))
+@job_router.post("/jobs/{job_id}/cancel", **answers(responses.JobDetails))
 async def cancel_job(here: Here, job_id: str) -> JSONResponse:
     """Cancel a job; a collection changes completely or not at all."""
     job = await asyncio.to_thread(here.site.jobs.cancel, job_id)
@@ -313,19 +239,19 @@ async def search(at: At, asked: SearchRequest) -> JSONResponse:
 
     await at.run(check)
     what = f"{asked.model} on {asked.queries}"
-    return _started(_begin(at.site, at.collection, "search", what, asked.model_dump()))
+    return _started(_begin(at, "search", what, asked.model_dump()))
 
 
 @job_router.post("/collections/{name}/jobs/index", **_STARTED)
 async def index(at: At) -> JSONResponse:
     """Index the collection, or update its index."""
-    return _started(_begin(at.site, at.collection, "index", "Index"))
+    return _started(_begin(at, "index", "Index"))
 
 
 @job_router.post("/collections/{name}/jobs/lint", **_STARTED)
 async def lint(at: At) -> JSONResponse:
     """Check the collection for problems."""
-    return _started(_begin(at.site, at.collection, "lint", "Check"))
+    return _started(_begin(at, "lint", "Check"))
 
 
 @job_router.post("/collections/{name}/import", **_STARTED)
@@ -336,7 +262,7 @@ async def import_paths(at: At, asked: ImportRequest) -> JSONResponse:
     )
     what = f"Import {', '.join(path.name for path in paths)[:200]}"
     options = {"paths": [str(path) for path in paths], "index": asked.index}
-    return _started(_begin(at.site, at.collection, "import", what, options))
+    return _started(_begin(at, "import", what, options))
 
 
 @job_router.post("/collections/{name}/import/files", **_STARTED, **TAKES_FILES)
@@ -346,27 +272,23 @@ async def import_files(at: At) -> JSONResponse:
     def begin(uploads: list[Upload], _: str) -> Job:
         paths, new = store_uploads(uploads, at.collection.folder / SOURCES)
         options = {"paths": [str(path) for path in paths]}
+        what = f"Import {describe_files(uploads)}"
         return _begin(
-            at.site, at.collection, "import", f"Import {describe_files(uploads)}", options,
-            lambda is_changed: None if is_changed else remove_paths(new),
-        )  # fmt: skip
+            at, "import", what, options, lambda changed: None if changed else remove_paths(new)
+        )
 
     return _started(await with_files(at.request, begin))
 
 
 def _begin(
-    site: WorkbenchSite,
-    collection: OpenCollection,
+    at: CollectionContext,
     kind: str,
     what: str,
     options: dict[str, Any] | None = None,
     after: Callable[[bool], None] = lambda _: None,
 ) -> Job:
-    request = JobRequest(
-        kind=kind, what=what, collection=collection.name, folder=collection.folder,
-        asked=options or {}, after=after,
-    )  # fmt: skip
-    return site.jobs.begin(request)
+    name, folder = at.collection.name, at.collection.folder
+    return at.site.jobs.begin(JobRequest(kind, what, name, folder, options or {}, after))
 
 
 def _started(job: Job) -> JSONResponse:

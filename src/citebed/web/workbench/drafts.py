@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from citebed.drafts.bibliography import with_libraries
 from citebed.drafts.draft_store import DraftConflict, StoredDraft
@@ -25,7 +25,9 @@ from citebed.retrieval.recommend.citation_keys import (
     format_citations,
 )
 from citebed.web.site import send_file
+from citebed.web.workbench import responses
 from citebed.web.workbench.open_collections import OpenCollection
+from citebed.web.workbench.responses import answers, answers_file
 from citebed.web.workbench.site import (
     TAKES_FILES,
     At,
@@ -33,8 +35,6 @@ from citebed.web.workbench.site import (
     LongText,
     Name,
     StrictRequest,
-    answers,
-    answers_file,
     computed,
     received_files,
 )
@@ -88,88 +88,32 @@ class Feedback(StrictRequest):
     text: LongText = ""
 
 
-class StoredDraftRow(BaseModel):
-    """A draft; ``file`` is the name of the file it was read from, if any.
-
-    ``version`` names its text; ``copies`` are drafts that keep a conflicting text of it.
-    """
-
-    draft_id: str
-    name: str
-    text: str
-    changed: str
-    basket: list[str]
-    judged: dict[str, int]
-    file: str
-    libraries: list[str]
-    version: str
-    copies: list[str]
-
-
-class Conflict(BaseModel):
-    """Two texts of one draft: ``draft`` has the one that was stored first, ``copy`` keeps yours."""
-
-    message: str
-    draft: StoredDraftRow
-    copy_: Annotated[StoredDraftRow, Field(alias="copy")]
-
-
-class DraftSummaryRow(BaseModel):
-    """A draft in a list: its first words, and the number of papers in its basket."""
-
-    draft_id: str
-    name: str
-    excerpt: str
-    changed: str
-    basket: int
-    file: str
-
-
-class DraftList(BaseModel):
-    """All drafts of a collection, the last changed first."""
-
-    drafts: list[DraftSummaryRow]
-
-
-class Removed(BaseModel):
-    """The id of a removed draft."""
-
-    removed: str
-
-
-_SAVED = answers(StoredDraftRow)
-_SAVED["responses"] = {
-    **_SAVED["responses"],
-    409: {"model": Conflict, "description": (Conflict.__doc__ or "").split("\n")[0]},
-}
-
-
-@router.get(_DRAFTS, **answers(DraftList))
+@router.get(_DRAFTS, **answers(responses.DraftList))
 async def list_drafts(at: At) -> JSONResponse:
     """List all drafts."""
     found = await at.save(lambda: at.collection.drafts.drafts())  # noqa: PLW0108 - opened then
     return JSONResponse({"drafts": [each._asdict() for each in found]})
 
 
-@router.post(_DRAFTS, **answers(StoredDraftRow))
+@router.post(_DRAFTS, **answers(responses.StoredDraftRow))
 async def create_draft(at: At, asked: DraftChange) -> JSONResponse:
     """Create a draft."""
     return await _save(at, lambda: at.collection.drafts.new(asked.text or "", asked.name or ""))
 
 
-@router.get(_DRAFT, **answers(StoredDraftRow))
+@router.get(_DRAFT, **answers(responses.StoredDraftRow))
 async def get_draft(at: At, draft_id: str) -> JSONResponse:
     """Return a draft, with its basket and feedback."""
     return await _save(at, lambda: at.collection.drafts.draft(draft_id))
 
 
-@router.put(_DRAFT, **_SAVED)
+@router.put(_DRAFT, **responses.DRAFT_OR_CONFLICT)
 async def change_draft(at: At, draft_id: str, asked: DraftChange) -> JSONResponse:
     """Store a draft's text or name, unless another save changed the version it is based on."""
     return await _save(at, lambda: at.collection.drafts.write(draft_id, **asked.model_dump()))
 
 
-@router.post(f"{_DRAFT}/versions", **_SAVED)
+@router.post(f"{_DRAFT}/versions", **responses.DRAFT_OR_CONFLICT)
 async def choose_version(at: At, draft_id: str, asked: VersionChoice) -> JSONResponse:
     """Choose one of two conflicting texts; the other stays, as a draft of its own."""
     is_copy = asked.chosen == "copy"
@@ -179,14 +123,14 @@ async def choose_version(at: At, draft_id: str, asked: VersionChoice) -> JSONRes
     )
 
 
-@router.delete(_DRAFT, **answers(Removed))
+@router.delete(_DRAFT, **answers(responses.Removed))
 async def remove_draft(at: At, draft_id: str) -> JSONResponse:
     """Remove a draft, with its basket and feedback."""
     await at.save(lambda: at.collection.drafts.remove(draft_id))
     return JSONResponse({"removed": draft_id})
 
 
-@router.post(f"{_DRAFT}/basket", **answers(StoredDraftRow))
+@router.post(f"{_DRAFT}/basket", **answers(responses.StoredDraftRow))
 async def change_basket(at: At, draft_id: str, asked: BasketChange) -> JSONResponse:
     """Add a document to a draft's basket, or remove it."""
     return await _save(
@@ -194,7 +138,7 @@ async def change_basket(at: At, draft_id: str, asked: BasketChange) -> JSONRespo
     )
 
 
-@router.post(f"{_DRAFT}/judgements", **answers(StoredDraftRow))
+@router.post(f"{_DRAFT}/judgements", **answers(responses.StoredDraftRow))
 async def give_feedback(at: At, draft_id: str, asked: Feedback) -> JSONResponse:
     """Store your feedback on a document for a draft."""
     return await _save(
@@ -215,28 +159,7 @@ async def _save(at: CollectionContext, work: Callable[[], StoredDraft]) -> JSONR
 # --- the papers of a draft, and the feedback as a test collection -------------------------------
 
 
-class DraftPaper(BaseModel):
-    """A document of the basket, or with feedback; ``key`` is its citation key."""
-
-    doc_id: str
-    key: str
-    in_bib: bool
-    title: str
-    authors: list[str]
-    year: int | None
-    venue: str
-    doi: str
-    relevance: int | None
-
-
-class DraftPapers(BaseModel):
-    """The papers in a draft's basket, and the papers with feedback."""
-
-    basket: list[DraftPaper]
-    judged: list[DraftPaper]
-
-
-@router.get(f"{_DRAFT}/papers", **answers(DraftPapers))
+@router.get(f"{_DRAFT}/papers", **answers(responses.DraftPapers))
 @computed
 def get_papers(at: At, draft_id: str) -> dict[str, Any]:
     """Return the papers in a draft's basket, and the papers with feedback."""
@@ -263,7 +186,8 @@ Form = Literal["bibtex", "ris", "csl-json", "keys"]
 
 
 @router.get(
-    f"{_DRAFT}/export", **answers_file(*(form.media_type for form in CITATION_FORMATS.values()))
+    f"{_DRAFT}/export",
+    **answers_file(*(form.media_type for form in CITATION_FORMATS.values())),
 )
 async def export_basket(at: At, draft_id: str, form: Form = "bibtex") -> Response:
     """Download a draft's basket: BibTeX, RIS, CSL-JSON, or the ``\\cite{…}`` to type."""
@@ -304,36 +228,7 @@ def _export(write: Callable[[Path], object]) -> bytes:
 # --- the files of a draft ----------------------------------------------------------------------
 
 
-class PassageRow(BaseModel):
-    """A passage that recommendations are for; ``wanted`` if it has a citation placeholder."""
-
-    number: int
-    text: str
-    section: str
-    line: int
-    place: str
-    wanted: bool
-
-
-class DraftPassage(PassageRow):
-    """A passage of a draft; ``silent`` is the reason why it gets no recommendations, if any."""
-
-    silent: str
-
-
-class DraftFiles(BaseModel):
-    """The content of a draft's files: its passages, the number of works it cites, and the names of
-    its .bib files; ``file`` is empty without a draft file."""
-
-    file: str
-    title: str
-    passages: list[DraftPassage]
-    cites: int
-    libraries: list[str]
-    notes: list[str]
-
-
-@router.post(_FILES, **answers(DraftFiles), **TAKES_FILES)
+@router.post(_FILES, **answers(responses.DraftFiles), **TAKES_FILES)
 async def send_files(at: At, draft_id: str) -> JSONResponse:
     """Read files for a draft: LaTeX (with its folder, or a .zip of it), Markdown, plain text, Word,
     OpenDocument, a notebook, Typst, reStructuredText, a PDF; and the author's .bib files."""
@@ -349,14 +244,14 @@ async def send_files(at: At, draft_id: str) -> JSONResponse:
     return await at.json(work, READING_SECONDS)
 
 
-@router.get(_FILES, **answers(DraftFiles))
+@router.get(_FILES, **answers(responses.DraftFiles))
 @computed
 def get_files(at: At, draft_id: str) -> dict[str, Any]:
     """Return the content of a draft's files."""
     return _describe_files(at.collection, draft_id)
 
 
-@router.delete(_FILES, **answers(StoredDraftRow))
+@router.delete(_FILES, **answers(responses.StoredDraftRow))
 @computed
 def remove_file(at: At, draft_id: str, file: str) -> dict[str, Any]:
     """Remove a file of a draft, by its name."""

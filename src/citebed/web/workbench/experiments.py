@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse, JSONResponse, Response
@@ -14,10 +14,7 @@ from pydantic import BaseModel, Field
 from citebed.collection.storing.store import read_state
 from citebed.evaluation.options import CORRECTIONS, TESTS
 from citebed.experiments import evaluations
-from citebed.experiments.choices import (
-    list_measures,
-    list_models,
-)
+from citebed.experiments.choices import list_measures, list_models
 from citebed.experiments.evaluations import EvaluationRequest
 from citebed.experiments.run_files import (
     add_files,
@@ -31,13 +28,14 @@ from citebed.experiments.run_files import (
     run_paths,
 )
 from citebed.files.uploads import Upload
+from citebed.web.workbench import responses
 from citebed.web.workbench.open_collections import OpenCollection
+from citebed.web.workbench.responses import answers
 from citebed.web.workbench.site import (
     TAKES_FILES,
     At,
     CollectionContext,
     StrictRequest,
-    answers,
     computed,
     file_states,
     with_files,
@@ -99,66 +97,25 @@ class TimelineBody(RunChoice):
     per_slice: bool = False
 
 
+_Body = TypeVar("_Body", bound=RunChoice)
+
+
 def make_request(collection: OpenCollection, asked: RunChoice) -> EvaluationRequest:
     """Return the evaluation request with the files behind the names."""
     opened = collection.workbench
-    options: dict[str, Any] = {
-        "measures": tuple(asked.measures), "complete": asked.complete,
-        "cluster": asked.cluster is not None,
-    }  # fmt: skip
-    if isinstance(asked, CompareBody | ContrastBody):
-        options |= {"test": asked.test, "correction": asked.correct}
-    if isinstance(asked, CompareBody):
-        options["baseline"] = asked.baseline
-    if isinstance(asked, ContrastBody):
-        options["other"] = judgements_path(opened, asked.other)
-    if isinstance(asked, TimelineBody):
-        options |= {"slices": asked.slices, "weights": tuple(asked.weights)}
-    qrels, runs = judgements_path(opened, asked.qrels), run_paths(opened.folder, asked.runs)
-    return EvaluationRequest(collection=opened, qrels=qrels, runs=tuple(runs), **options)
+    options = asked.model_dump(exclude={"runs", "per_query", "per_slice"})
+    for name in options.keys() & {"qrels", "other"}:
+        options[name] = judgements_path(opened, options[name])
+    for name in options.keys() & {"measures", "weights"}:
+        options[name] = tuple(options[name])
+    if "correct" in options:
+        options["correction"] = options.pop("correct")
+    options["cluster"] = asked.cluster is not None
+    runs = run_paths(opened.folder, asked.runs)
+    return EvaluationRequest(collection=opened, runs=tuple(runs), **options)
 
 
-class ExperimentsResponse(BaseModel):
-    """The collection's runs, judgements and query sets, and the known measures and models."""
-
-    runs: list[dict[str, Any]]
-    judgements: list[dict[str, Any]]
-    query_sets: dict[str, int]
-    measures: list[dict[str, str]]
-    models: list[dict[str, str]]
-    tests: list[str]
-    corrections: list[str]
-
-
-class Rows(BaseModel):
-    """Flat rows, as ``--json`` prints them, and notes on them."""
-
-    rows: list[dict[str, Any]]
-    notes: list[str]
-
-
-class ScoresResponse(Rows):
-    """Scores and comparisons, as rows and as tables for people."""
-
-    comparisons: list[dict[str, Any]]
-    tables: list[dict[str, Any]]
-    refused: list[dict[str, str]]
-
-
-class UploadResponse(BaseModel):
-    """The stored files, and for each refused file the reason."""
-
-    files: list[str]
-    refused: list[dict[str, str]]
-
-
-class RunRemoved(BaseModel):
-    """The run that was removed."""
-
-    run: str
-
-
-@router.get("/collections/{name}/experiments", **answers(ExperimentsResponse))
+@router.get("/collections/{name}/experiments", **answers(responses.ExperimentsResponse))
 @computed
 def get_experiments(at: At) -> dict[str, Any]:
     """Return the collection's runs, judgements and query sets, and the measures and models."""
@@ -200,7 +157,7 @@ def _list_options() -> dict[str, Any]:
     }  # fmt: skip
 
 
-@router.post("/collections/{name}/runs/files", **answers(UploadResponse), **TAKES_FILES)
+@router.post("/collections/{name}/runs/files", **answers(responses.UploadResponse), **TAKES_FILES)
 async def add_run_files(at: At) -> JSONResponse:
     """Add runs and judgements to the collection; other files are ``refused`` with the reason."""
 
@@ -211,14 +168,14 @@ async def add_run_files(at: At) -> JSONResponse:
     return JSONResponse(await with_files(at.request, work))
 
 
-@router.delete("/collections/{name}/runs", **answers(RunRemoved))
+@router.delete("/collections/{name}/runs", **answers(responses.RunRemoved))
 @computed
 def delete_run(at: At, run: Name) -> dict[str, Any]:
     """Delete a run of the collection, and the file that describes it."""
     return {"run": remove_run(at.collection.folder, run)}
 
 
-@router.post("/collections/{name}/evaluate", **answers(Rows))
+@router.post("/collections/{name}/evaluate", **answers(responses.ResultRows))
 async def evaluate(at: At, asked: EvaluateBody) -> Response:
     """Score runs against judgements, with intervals."""
 
@@ -230,7 +187,7 @@ async def evaluate(at: At, asked: EvaluateBody) -> Response:
     return await _respond(at, asked, work)
 
 
-@router.post("/collections/{name}/compare", **answers(Rows))
+@router.post("/collections/{name}/compare", **answers(responses.ResultRows))
 async def compare(at: At, asked: CompareBody) -> Response:
     """Compare runs with a baseline, or in all pairs: differences, tests, effects."""
 
@@ -242,7 +199,7 @@ async def compare(at: At, asked: CompareBody) -> Response:
     return await _respond(at, asked, work)
 
 
-@router.post("/collections/{name}/contrast", **answers(Rows))
+@router.post("/collections/{name}/contrast", **answers(responses.ResultRows))
 async def contrast(at: At, asked: ContrastBody) -> Response:
     """Contrast two judgement sets: the same runs under both."""
 
@@ -253,7 +210,7 @@ async def contrast(at: At, asked: ContrastBody) -> Response:
     return await _respond(at, asked, work)
 
 
-@router.post("/collections/{name}/timeline", **answers(Rows))
+@router.post("/collections/{name}/timeline", **answers(responses.ResultRows))
 async def timeline(at: At, asked: TimelineBody) -> Response:
     """Score runs slice by slice, by the dates of the collection's documents."""
 
@@ -265,7 +222,7 @@ async def timeline(at: At, asked: TimelineBody) -> Response:
     return await _respond(at, asked, work)
 
 
-@router.post("/collections/{name}/scores", **answers(ScoresResponse))
+@router.post("/collections/{name}/scores", **answers(responses.ScoresResponse))
 async def get_scores(at: At, asked: CompareBody) -> Response:
     """Return scores and comparisons with the tables that a page shows."""
     return await _respond(at, asked, evaluations.build_score_tables)
@@ -301,8 +258,8 @@ class ExperimentUrl(BaseModel):
     """The URL parameters of the experiment pages."""
 
     qrels: Name
-    run: Runs
-    m: Names = []
+    runs: Annotated[Runs, Field(alias="run")]
+    measures: Annotated[Names, Field(alias="m")] = []
     baseline: Name = ""
     test: Test = "t"
     correct: Correction = "none"
@@ -310,15 +267,15 @@ class ExperimentUrl(BaseModel):
     complete: Annotated[str, Field(max_length=5)] = ""
     other: Name = ""
     slices: Slices = ""
-    weight: Weights = ["uniform"]
+    weights: Annotated[Weights, Field(alias="weight")] = ["uniform"]
 
-    @property
-    def common(self) -> dict[str, Any]:
-        """The options of all pages."""
-        return {
-            "qrels": self.qrels, "runs": self.run, "measures": self.m,
+    def body(self, kind: type[_Body]) -> _Body:
+        """Return what a page asks for as the body of an API request."""
+        options = vars(self) | {
             "complete": bool(self.complete), "cluster": "paper" if self.cluster else None,
+            "baseline": self.baseline or None, "slices": self.slices or None,
         }  # fmt: skip
+        return kind(**{name: options[name] for name in options.keys() & kind.model_fields.keys()})
 
 
 Url = Annotated[ExperimentUrl, Query()]
@@ -333,26 +290,19 @@ async def show_experiments(at: At) -> Response:
 @pages.get("/c/{name}/experiments/report")
 async def show_report(at: At, url: Url) -> Response:
     """Show the page that ``citebed report`` writes."""
-    design = {"baseline": url.baseline or None, "test": url.test, "correct": url.correct}
-    asked = CompareBody.model_validate(url.common | design)
-    return await _show_page(at, asked, evaluations.report_page)
+    return await _show_page(at, url.body(CompareBody), evaluations.report_page)
 
 
 @pages.get("/c/{name}/experiments/contrast")
 async def show_contrast(at: At, url: Url) -> Response:
     """Show the page that ``citebed contrast --report`` writes."""
-    design = {"other": url.other, "test": url.test, "correct": url.correct}
-    asked = ContrastBody.model_validate(url.common | design)
-    return await _show_page(at, asked, evaluations.contrast_page)
+    return await _show_page(at, url.body(ContrastBody), evaluations.contrast_page)
 
 
 @pages.get("/c/{name}/experiments/timeline")
 async def show_timeline(at: At, url: Url) -> Response:
     """Show the page that ``citebed timeline --report`` writes."""
-    asked = TimelineBody.model_validate(
-        url.common | {"slices": url.slices or None, "weights": url.weight}
-    )
-    return await _show_page(at, asked, evaluations.timeline_page)
+    return await _show_page(at, url.body(TimelineBody), evaluations.timeline_page)
 
 
 async def _show_page(

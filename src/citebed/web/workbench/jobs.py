@@ -68,7 +68,7 @@ class Job:
         return own | (vars(self.outcome) if whole else {"summary": self.outcome.summary})
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class JobRequest:
     """A job to begin: its kind, a description, the collection, and the options of the task.
 

@@ -19,10 +19,12 @@ from citebed.retrieval.library.finder import FACETS, SORTS, FindResult
 from citebed.retrieval.library.map import Map
 from citebed.retrieval.recommend.display import format_authors
 from citebed.text.names import display_name, family_name
+from citebed.web.workbench import responses
 from citebed.web.workbench.drafts import read_stored_draft
 from citebed.web.workbench.open_collections import OpenCollection
 from citebed.web.workbench.recommend import Text
-from citebed.web.workbench.site import At, Name, Names, StrictRequest, answers, computed
+from citebed.web.workbench.responses import answers
+from citebed.web.workbench.site import At, Name, Names, StrictRequest, computed
 from citebed.wording import count
 
 router = APIRouter(tags=["library"])
@@ -76,126 +78,6 @@ class MapRequest(StrictRequest):
     k: Annotated[int, Field(ge=1, le=120)] = MAP_SIZE
 
 
-class FoundRow(BaseModel):
-    """A document, as ``citebed find --json`` prints it."""
-
-    rank: int
-    doc_id: str
-    score: float
-    title: str
-    authors: list[str]
-    year: int | None
-    venue: str
-    type: str
-    doi: str
-    key: str
-    cited: int
-    link: str
-
-
-class FacetRow(BaseModel):
-    """The number of found documents with a year, venue, author or type."""
-
-    facet: Literal["year", "venue", "author", "type"]
-    value: str
-    count: int
-    chosen: bool
-
-
-class FoundDocuments(BaseModel):
-    """A page of found documents, their total, and facets."""
-
-    rows: list[FoundRow]
-    total: int
-    start: int
-    facets: list[FacetRow]
-    notes: list[str]
-
-
-class Mention(BaseModel):
-    """A sentence in which a paper cites a document; empty if unknown."""
-
-    paper_id: str
-    doc_id: str | None
-    by: str
-    year: int | None
-    section: str
-    sentence: str
-
-
-class CitedRow(FoundRow):
-    """A document that another document cites."""
-
-    kind: Literal["cites", "linked"]
-
-
-class TogetherRow(FoundRow):
-    """A document that is cited together with another, with the numbers of places."""
-
-    sentences: int
-    paragraphs: int
-    papers: int
-
-
-class AboutDocument(BaseModel):
-    """A document with the papers that cite it, and related documents."""
-
-    document: FoundRow
-    abstract: str
-    bibtex: str
-    cited_by: list[Mention]
-    cites: list[CitedRow]
-    cited_with: list[TogetherRow]
-    similar: list[FoundRow]
-
-
-class Node(BaseModel):
-    """A document on a map; x and y are between 0 and 1."""
-
-    doc_id: str
-    title: str
-    x: float
-    y: float
-    year: int | None
-    role: Literal["centre", "cited", "citing", "recommended", "cited with", "similar"]
-    group: int
-    authors: list[str]
-    venue: str
-    key: str
-    citations: int
-
-
-class Group(BaseModel):
-    """Similar documents of a map; ``label`` is a phrase of their titles."""
-
-    group: int
-    label: str
-    size: int
-    cited: int
-    x: float
-    y: float
-    doc_ids: list[str]
-
-
-class Edge(BaseModel):
-    """A relation between two documents of a map."""
-
-    source: str
-    target: str
-    kind: Literal["citation", "cited together", "similar"]
-    weight: float
-
-
-class MapResponse(BaseModel):
-    """A map: documents, groups, relations, and the groups without a paper that the draft cites."""
-
-    nodes: list[Node]
-    groups: list[Group]
-    edges: list[Edge]
-    gaps: list[Group]
-    notes: list[str]
-
-
 def _with_404(work: Callable[_P, _T]) -> Callable[_P, _T]:
     """Respond with status 404 if a document does not exist."""
 
@@ -211,14 +93,14 @@ def _with_404(work: Callable[_P, _T]) -> Callable[_P, _T]:
     return run
 
 
-@router.get("/collections/{name}/find", **answers(FoundDocuments))
+@router.get("/collections/{name}/find", **answers(responses.FoundDocuments))
 @computed
 def find(at: At, asked: Annotated[FindRequest, Query()]) -> dict[str, Any]:
     """Find documents by words, with counts by year, venue, author and type."""
     return _found_row(_find(at.collection, asked))
 
 
-@router.get("/collections/{name}/document", **answers(AboutDocument))
+@router.get("/collections/{name}/document", **answers(responses.AboutDocument))
 @computed
 @_with_404
 def get_document(at: At, asked: Annotated[DocumentRequest, Query()]) -> dict[str, Any]:
@@ -230,7 +112,7 @@ def get_document(at: At, asked: Annotated[DocumentRequest, Query()]) -> dict[str
     return {"document": row, **extra, **parts}
 
 
-@router.get("/collections/{name}/similar", **answers(FoundDocuments))
+@router.get("/collections/{name}/similar", **answers(responses.FoundDocuments))
 @computed
 @_with_404
 def find_similar(at: At, asked: Annotated[SimilarRequest, Query()]) -> dict[str, Any]:
@@ -238,7 +120,7 @@ def find_similar(at: At, asked: Annotated[SimilarRequest, Query()]) -> dict[str,
     return _found_row(at.collection.library.similar(asked.doc, asked.k))
 
 
-@router.post("/collections/{name}/map", **answers(MapResponse))
+@router.post("/collections/{name}/map", **answers(responses.MapResponse))
 @computed
 @_with_404
 def get_map(at: At, asked: MapRequest) -> dict[str, Any]:
@@ -319,10 +201,8 @@ class LibraryUrl(BaseModel):
 async def show_library(at: At, url: Annotated[LibraryUrl, Query()]) -> Response:
     """Show found documents, or papers similar to others; each state has its URL."""
     sort = url.sort if url.sort in SORTS else "best"
-    asked = FindRequest.model_construct(
-        words=url.q, years=url.years, venue=url.venue, type=url.type, author=url.author,
-        start=url.start, k=PAGE_SIZE, sort=sort,
-    )  # fmt: skip
+    given_options = url.model_dump(exclude={"q", "like", "sort"})
+    asked = FindRequest.model_construct(words=url.q, sort=sort, **given_options)
 
     def search() -> tuple[FindResult, list[dict[str, Any]], str]:
         if url.like:
@@ -337,10 +217,7 @@ async def show_library(at: At, url: Annotated[LibraryUrl, Query()]) -> Response:
     found, given, problem = await at.run(_with_404(search))
     if url.like:
         asked = FindRequest()
-    query: dict[str, Any] = {
-        "q": asked.words, "years": asked.years, "venue": asked.venue, "type": asked.type,
-        "author": asked.author, "sort": asked.sort, "start": asked.start,
-    }  # fmt: skip
+    query = {"q": asked.words, **asked.model_dump(exclude={"words", "k"})}
 
     def make_url(**changes: Any) -> str:
         """Return this URL with changes, without empty and default parameters."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from citebed.collection.filters import Filter, example_passage, filter_choices
 from citebed.drafts.bibliography import with_libraries
@@ -14,9 +14,11 @@ from citebed.drafts.records import select_passage, select_sentence
 from citebed.retrieval.index.analyser_choice import query_words
 from citebed.retrieval.recommend.recommendations import Recommendations
 from citebed.retrieval.recommend.skipped_passages import COMMAND_HINT, PassageSkipped
-from citebed.web.workbench.drafts import MOST_ASKED, PassageRow, passage_row, read_stored_draft
+from citebed.web.workbench import responses
+from citebed.web.workbench.drafts import MOST_ASKED, passage_row, read_stored_draft
 from citebed.web.workbench.open_collections import OpenCollection
-from citebed.web.workbench.site import At, LongText, Name, Names, StrictRequest, answers, computed
+from citebed.web.workbench.responses import answers
+from citebed.web.workbench.site import At, LongText, Name, Names, StrictRequest, computed
 
 router = APIRouter(tags=["recommend"])
 Text = Annotated[str, Field(max_length=MOST_ASKED)]
@@ -48,48 +50,7 @@ class RecommendRequest(StrictRequest):
     min_probability: Annotated[float, Field(ge=0, le=1)] | None = None
 
 
-class RecommendedRow(BaseModel):
-    """A recommended document, as ``citebed recommend --json`` prints it."""
-
-    rank: int
-    doc_id: str
-    score: float
-    title: str
-    authors: list[str]
-    year: int | None
-    venue: str
-    doi: str
-    terms: list[str]
-    sentence: str
-    passage: int
-    line: int
-    section: str
-    file: str
-    column: int
-    key: str
-    in_bib: bool
-    abstract_sentence: str
-    citing_sentences: list[str]
-    cited_by: list[str]
-    reprints: list[str]
-    link: str
-    strength: str
-    probability: float | None
-    sure: str
-
-
-class RecommendResponse(BaseModel):
-    """Recommendations by passage, and notes; ``silent`` is the number of passages without any."""
-
-    rows: list[RecommendedRow]
-    passages: list[PassageRow]
-    notes: list[str]
-    left_out: list[str]
-    summary: str
-    silent: int
-
-
-@router.post("/collections/{name}/recommend", **answers(RecommendResponse))
+@router.post("/collections/{name}/recommend", **answers(responses.RecommendResponse))
 @computed
 def recommend(at: At, asked: RecommendRequest) -> dict[str, Any]:
     """Recommend papers of the collection that a text should cite, best first, with evidence."""
@@ -142,21 +103,7 @@ class AbstractRequest(StrictRequest):
     text: LongText = ""
 
 
-class Piece(BaseModel):
-    """A piece of an abstract; ``marked`` if it is a word of the text."""
-
-    text: str
-    marked: bool
-
-
-class MarkedAbstract(BaseModel):
-    """An abstract in pieces, in order."""
-
-    doc_id: str
-    pieces: list[Piece]
-
-
-@router.post("/collections/{name}/abstract", **answers(MarkedAbstract))
+@router.post("/collections/{name}/abstract", **answers(responses.MarkedAbstract))
 @computed
 def get_abstract(at: At, asked: AbstractRequest) -> dict[str, Any]:
     """Return a document's abstract, with the words marked that it shares with a text."""
@@ -167,35 +114,14 @@ def get_abstract(at: At, asked: AbstractRequest) -> dict[str, Any]:
     return {"doc_id": asked.doc_id, "pieces": rows}
 
 
-class Choice(BaseModel):
-    """A value of a filter, and the number of documents that have it."""
-
-    name: str
-    documents: int
-
-
-class Choices(BaseModel):
-    """Values of filters; ``years`` has the first and the last."""
-
-    venues: list[Choice]
-    types: list[Choice]
-    years: list[int | None]
-
-
-@router.get("/collections/{name}/choices", **answers(Choices))
+@router.get("/collections/{name}/choices", **answers(responses.Choices))
 @computed
 def get_choices(at: At) -> dict[str, Any]:
     """Return the most frequent venues and types, and the range of years."""
     return filter_choices(at.collection.workbench.scan_documents())
 
 
-class Example(BaseModel):
-    """A passage to try; empty if the collection has no text for one."""
-
-    text: str
-
-
-@router.get("/collections/{name}/example", **answers(Example))
+@router.get("/collections/{name}/example", **answers(responses.Example))
 @computed
 def get_example(at: At) -> dict[str, Any]:
     """Return a passage on a subject of the collection, to try recommendations."""

@@ -309,46 +309,6 @@ class StrictRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Problem(BaseModel):
-    """The reason why a request failed, and what to do."""
-
-    message: str
-
-
-_STATUSES = {
-    400: "the request failed; the message says why",
-    401: "the key is missing or wrong",
-    403: "the request came from another site, or not from a page of the workbench",
-    404: "not found",
-    408: "the request took too long to arrive",
-    413: "the request is too large",
-    421: "the server does not accept this host name",
-    422: "a field is missing or invalid",
-    429: "too many jobs are waiting",
-    503: "too many requests at once; try again in a moment",
-}
-ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": Problem, "description": text} for status, text in _STATUSES.items()
-}
-
-
-def answers(model: type[BaseModel], status: int = 200, **more: Any) -> dict[str, Any]:
-    """Describe a route's response by a model, without validating the response.
-
-    The tests compare responses with their models. Returns the arguments of the route's decorator.
-    """
-    description = (model.__doc__ or "").split("\n")[0]
-    responses = {status: {"model": model, "description": description}} | ERRORS
-    return {"response_model": None, "responses": responses, "status_code": status, **more}
-
-
-def answers_file(*media_types: str) -> dict[str, Any]:
-    """Describe a route's response as a file; return the arguments of the route's decorator."""
-    content = {each: {"schema": {"type": "string"}} for each in media_types}
-    responses = {200: {"description": "the file", "content": content}} | ERRORS
-    return {"response_model": None, "responses": responses}
-
-
 # --- uploads -----------------------------------------------------------------------------------
 
 _FILES_SCHEMA = {
