@@ -37,7 +37,7 @@ from citebed.records import Problem
 from citebed.runs.assessors import OFFICIAL, merge_assessors
 from citebed.runs.tables import Qrels, Run
 from citebed.runs.times import FIRST_SECOND, LAST_SECOND
-from citebed.runs.trec_files import QRELS, RUN, blanks_in
+from citebed.runs.trec_files import QRELS, RUN, blanks_in, single
 from citebed.wording import count, shorten
 
 Fields = tuple[str, ...]
@@ -81,31 +81,23 @@ _BLOCK = 1 << 25
 
 
 @dataclass(frozen=True)
-class FilterRun:
-    """A filter run: its header and a table with the columns of ``SCHEMA``, in the file's order.
+class KbaFile:
+    """A filter run or judgements, in the file's order.
 
-    ``team`` and ``system`` are from the first line. ``rating`` and ``contains_mention`` are null if
-    the file does not have them.
+    A run's ``table`` has the columns of ``SCHEMA``; ``rating`` and ``contains_mention`` are null if
+    the file does not have them. The table of judgements has ``query_id, doc_id, time, relevance``,
+    one row per line, not merged. ``team`` and ``system`` are from the first line.
     """
 
     path: Path
     table: pl.DataFrame
+    problems: tuple[Problem, ...] = ()
     header: dict[str, Any] = field(default_factory=dict)
     team: str = ""
     system: str = ""
-    problems: tuple[Problem, ...] = ()
 
 
-@dataclass(frozen=True)
-class FilterJudgements:
-    """Judgements ``query_id, doc_id, time, relevance``, one row per line, not merged."""
-
-    path: Path
-    table: pl.DataFrame
-    problems: tuple[Problem, ...] = ()
-
-
-def read_filter_run(path: str | Path, *, strict: bool = True) -> FilterRun:
+def read_filter_run(path: str | Path, *, strict: bool = True) -> KbaFile:
     """Read a filter run; an invalid line is an error that names the line.
 
     With ``strict=False`` invalid lines are skipped and listed in ``problems``. A file with only a
@@ -114,7 +106,7 @@ def read_filter_run(path: str | Path, *, strict: bool = True) -> FilterRun:
     path = Path(path)
     head = _read_head(path, RUN_FORM)
     table, problems = _read(path, RUN_FORM, strict)
-    return FilterRun(path, table, head.header, *head.names, (*head.problems, *problems))
+    return KbaFile(path, table, (*head.problems, *problems), head.header, *head.names)
 
 
 def detect_kba_form(path: str | Path) -> Fields | None:
@@ -133,7 +125,7 @@ def detect_kba_form(path: str | Path) -> Fields | None:
     return form if isinstance(row, tuple) else None
 
 
-def read_judgements(path: str | Path, *, strict: bool = True) -> FilterJudgements:
+def read_judgements(path: str | Path, *, strict: bool = True) -> KbaFile:
     """Read judgements in the short format (five fields) or in a run's (seven or more).
 
     The first line decides the format. Several assessors may have rated the same pair; their lines
@@ -144,11 +136,8 @@ def read_judgements(path: str | Path, *, strict: bool = True) -> FilterJudgement
     form = SHORT_FORM if len(head.fields) < len(RUN_FORM) else RUN_FORM
     table, problems = _read(path, form, strict, rated=True)
     relevance = pl.col("rating").cast(pl.Int32).alias("relevance")
-    return FilterJudgements(
-        path,
-        table.select("query_id", "doc_id", "time", relevance),
-        (*head.problems, *problems),
-    )
+    judged = table.select("query_id", "doc_id", "time", relevance)
+    return KbaFile(path, judged, (*head.problems, *problems))
 
 
 # --- as TREC qrels and runs, for scoring without time --------------------------------------
@@ -332,13 +321,8 @@ def _texts(data: bytes) -> Iterator[bytes]:
     if b"\r" in text:
         return
     yield _after_remarks(text)
-    while b"  " in text:
-        text = text.replace(b"  ", b" ")
-    text = b"\n%b\n" % text.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
-    text = _REMARK.sub(b"", text)
-    while b"\n\n" in text:
-        text = text.replace(b"\n\n", b"\n")
-    yield text.strip(b"\n")
+    text = single(text, b" ").replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
+    yield single(_REMARK.sub(b"", b"\n%b\n" % text), b"\n").strip(b"\n")
 
 
 def _after_remarks(text: bytes) -> bytes:

@@ -208,8 +208,8 @@ def _of_block(data: bytes, layout: Layout) -> pl.DataFrame | None:
         return None
     # Separate lines by single line feeds and fields by single blanks.
     data = _COMMENT.sub(b"", data) if remarks else data
-    data = _single(data.translate(_TO_BLANKS), b" ")
-    data = _single(data.replace(b" \n", b"\n").replace(b"\n ", b"\n"), b"\n").strip(b" \n")
+    data = single(data.translate(_TO_BLANKS), b" ")
+    data = single(data.replace(b" \n", b"\n").replace(b"\n ", b"\n"), b"\n").strip(b" \n")
     table = _scanned(data, layout, b" ") if data else pl.DataFrame()
     return None if table is None or data.count(b" ") != layout.gaps * table.height else table
 
@@ -218,7 +218,7 @@ _COMMENT = re.compile(rb"^[ \t\r\v\f]*#[^\n]*\n?", re.MULTILINE)
 _TO_BLANKS = bytes.maketrans(b"\t\r\v\f", b"    ")
 
 
-def _single(text: bytes, byte: bytes) -> bytes:
+def single(text: bytes, byte: bytes) -> bytes:
     """Collapse repeated bytes; a regular expression takes ten times as long."""
     while byte * 2 in text:
         text = text.replace(byte * 2, byte)
