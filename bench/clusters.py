@@ -21,7 +21,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import beta, ndtr
 
-from citebed.evaluation.statistics import TESTS, mean_interval, paired_test
+from citebed.evaluation.statistics.intervals import mean_interval
+from citebed.evaluation.statistics.paired import TESTS, paired_test
 from common import write_between
 
 # Sentences of each paper: 1 to 40, in all 551.

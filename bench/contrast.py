@@ -295,11 +295,11 @@ def moves(found: Contrast, run: str) -> Table:
     rows = []
     for measure in map(str, found.by_query):
         change = found.change(run, measure)
-        own = [x for x in found.movers if (x.run, x.measure) == (run, measure)]
-        best = [x for x in own if x.move == "from best"]
+        own = found.parts["movers"].filter(run=run, measure=measure).to_dicts()
+        best = [x for x in own if x["move"] == "from best"]
         numbers = [
-            change.rose, change.same, change.fell, len(best),
-            sum(x.before_relevant == 1 for x in best), sum(x.move == "from 0" for x in own),
+            change["rose"], change["same"], change["fell"], len(best),
+            sum(x["before_relevant"] == 1 for x in best), sum(x["move"] == "from 0" for x in own),
         ]  # fmt: skip
         rows.append([measure, *map(str, numbers)])
     return text_table(head, rows)
@@ -354,13 +354,13 @@ def tables(
     data: Cranfield, sides: tuple[Judgements, Judgements], found: Contrast, runs: Sequence[Run]
 ) -> dict[str, str]:
     """The page's tables by the names of their marks."""
-    systems = [x for x in found.agreements if x.of == "systems" or x.run == "kl"]
+    systems = [x for x in found.rows("correlations") if x["of"] == "systems" or x["run"] == "kl"]
     return {
         "sets": build_table(SETS, found.sets.facts).markdown(),
-        "table 5": changes_table(found.changes).markdown(),
-        "summary": build_table(DIGESTS, found.summary).markdown(),
+        "table 5": changes_table(found.rows("changes")).markdown(),
+        "summary": build_table(DIGESTS, found.rows("summary")).markdown(),
         "correlations": build_table(AGREEMENTS, systems).markdown(),
-        "fates": fates_table(found.conclusions).markdown(),
+        "fates": fates_table(found.parts["conclusions"]).markdown(),
         "moves": moves(found, "kl").markdown(),
         "ranks": ranks(data, *sides).markdown(),
         "causes": causes(*sides, runs).markdown(),

@@ -36,7 +36,8 @@ from tests.simulated_streams import (
     week_effects,
 )
 
-from citebed.evaluation.statistics import crossed_cells, crossed_interval, mean_interval
+from citebed.evaluation.statistics.crossed import crossed_cells, crossed_interval
+from citebed.evaluation.statistics.intervals import mean_interval
 from citebed.timeline.scoring.topic_slices import weights_of
 from citebed.timeline.scoring.trends import mann_kendall, serial_correction, slope_interval
 

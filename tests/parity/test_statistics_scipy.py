@@ -9,13 +9,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from tests.sampling import examples
 
-from citebed.evaluation.statistics import (
-    kendall_tau,
-    mean_interval,
-    paired_test,
-    pearson,
-    spearman,
-)
+from citebed.evaluation.statistics.correlations import kendall_tau, pearson, spearman
+from citebed.evaluation.statistics.intervals import mean_interval
+from citebed.evaluation.statistics.paired import paired_test
 
 # Two kinds of differences: nearly no ties, and many ties and zeros.
 CONTINUOUS = st.lists(st.integers(-(10**6), 10**6).map(lambda i: i / 10**6 + 1e-9), min_size=2)

@@ -224,11 +224,11 @@ def cited_and_non_cited(
             change = contrasted.change(name, measure)
             row, both = f"{name}, {column}", published[2 * at : 2 * at + 2]
             figures += [
-                Figure("Table 5", row, "J1", both[0], change.before),
-                Figure("Table 5", row, "J1+2", both[1], change.after),
+                Figure("Table 5", row, "J1", both[0], change["before"]),
+                Figure("Table 5", row, "J1+2", both[1], change["after"]),
             ]
     queries = count(len(contrasted.sets.query_ids), "query judged", "queries judged")
-    notes = [f"{queries} in both sets; the paper has {CITED_QUERIES}", *contrasted.sets.notes()]
+    notes = [f"{queries} in both sets; the paper has {CITED_QUERIES}", *contrasted.sets.notes]
     return Published(tuple(figures), tuple(notes))
 
 

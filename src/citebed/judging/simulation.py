@@ -31,7 +31,7 @@ from sqlalchemy import event, select
 
 from citebed.collection import Collection, open_collection
 from citebed.errors import CitebedError
-from citebed.evaluation.statistics import mean_intervals
+from citebed.evaluation.statistics.intervals import mean_intervals
 from citebed.files.input_files import is_existing_file
 from citebed.judging.assignments import FormRow, form_items
 from citebed.judging.campaign import Campaign, new_campaign

@@ -79,11 +79,11 @@ def draw_contrast(
 
 def most_informative_runs(contrast: Contrast) -> list[str]:
     """Return the best run under the second set and the run that changes most."""
-    first = [of for of in contrast.changes if of.measure == str(contrast.measures[0])]
-    if len(first) <= 2:
-        return [of.run for of in first]
-    best, moved = max(first, key=lambda of: of.after), max(first, key=lambda of: abs(of.change))
-    return list(dict.fromkeys((best.run, moved.run)))
+    first = [of for of in contrast.rows("changes") if of["measure"] == str(contrast.measures[0])]
+    if len(first) > 2:
+        best = max(first, key=lambda of: of["after"])
+        first = [best, max(first, key=lambda of: abs(of["change"]))]
+    return list(dict.fromkeys(of["run"] for of in first))
 
 
 def _figures(
@@ -213,7 +213,7 @@ def _slopes(
 ) -> None:
     """Draw one panel; ``apart`` is the distance of names as a share of the panel's height."""
     runs = list(names)
-    ends = [(c.before, c.after) for c in (contrast.change(run, measure) for run in runs)]
+    ends = [(c["before"], c["after"]) for c in (contrast.change(run, measure) for run in runs)]
     for before, after in ends:
         axes.plot([0, 1], [before, after], color=MARK, linewidth=0.9, marker="o", markersize=3)
     least, most = min(map(min, ends)), max(map(max, ends))
@@ -286,7 +286,7 @@ def contrast_page(
         name: [table for part in parts for table in contrast_tables(contrast, part)]
         for name, parts in _PARTS.items()
     }
-    moved = largest_moves(contrast.movers, _MOST_MOVES)
+    moved = largest_moves(contrast.parts["movers"], _MOST_MOVES)
     caption, columns = (
         "The largest changes under each measure",
         (*MOVERS[:-1], replace(MOVERS[-1], head="how")),

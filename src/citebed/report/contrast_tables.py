@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import groupby, islice
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from citebed.evaluation.contrasts.changes import (
-    OUTCOMES,
-    SYSTEMS,
-    Change,
-    ContrastSummary,
-    QueryChange,
-    SignificanceChange,
-    count_outcomes,
-)
+import polars as pl
+
+from citebed.evaluation.contrasts.changes import OUTCOMES, SYSTEMS, count_outcomes
 from citebed.evaluation.contrasts.contrast import Contrast
-from citebed.evaluation.contrasts.pool_bias import (
-    VERDICTS,
-    PoolBias,
-    RankingAgreement,
-    UnjudgedShare,
-    WorstCase,
-)
-from citebed.report.tables import (
-    Cell,
-    Column,
-    Table,
-    across,
-    build_table,
-    number,
-    p_text,
-    text_table,
-)
+from citebed.evaluation.contrasts.pool_bias import VERDICTS, PoolBias
+from citebed.report.tables import Cell, Column, Table, across, build_table, p_text, text_table
 from citebed.wording import count
 
+Rows = list[dict[str, Any]]
 SHORT = ("judgements", "changes", "summary")
 """The parts of a short report."""
 DOUBTS = 50
@@ -50,11 +29,11 @@ _FATE_HEADS = {
 # --- columns --------------------------------------------------------------------------------
 
 SETS = (
-    Column("judgements", "name", left=True),
+    Column("judgements", "judgements", left=True),
     Column("queries", "queries"),
-    Column("judged a query", lambda of: of.judged / of.queries, ".2f"),
-    Column("relevant", lambda of: of.relevant / of.queries, ".2f"),
-    Column("not relevant", lambda of: (of.judged - of.relevant) / of.queries, ".2f"),
+    Column("judged a query", lambda of: of["judged"] / of["queries"], ".2f"),
+    Column("relevant", lambda of: of["relevant"] / of["queries"], ".2f"),
+    Column("not relevant", lambda of: (of["judged"] - of["relevant"]) / of["queries"], ".2f"),
     Column("one relevant", "single"),
 )
 """Counts of each judgement set, per query."""
@@ -62,11 +41,9 @@ SETS = (
 DIGESTS = (
     Column("measure", "measure", left=True),
     Column("change", "change", "+z.4f"),
-    Column("runs +/-", lambda of: f"{of.rose}/{of.fell}"),
-    Column(
-        "queries +/-", lambda of: _if_by_query(of, f"{of.queries_rose:.0%}/{of.queries_fell:.0%}")
-    ),
-    Column("from best/0", lambda of: _if_by_query(of, f"{of.from_best}/{of.from_0}")),
+    Column("runs +/-", "{rose}/{fell}"),
+    Column("queries +/-", lambda of: _if_by_query(of, "{queries_rose:.0%}/{queries_fell:.0%}")),
+    Column("from best/0", lambda of: _if_by_query(of, "{from_best}/{from_0}")),
     Column("τ runs", "systems_kendall", ".3f"),
     Column("τ queries", "queries_kendall", ".3f"),
     Column("survive", "survive"),
@@ -80,7 +57,7 @@ AGREEMENTS = (
     Column("measure", "measure", left=True),
     Column(
         "correlation of",
-        lambda of: "systems" if of.of == SYSTEMS else f"queries, {of.run}",
+        lambda of: "systems" if of["of"] == SYSTEMS else f"queries, {of['run']}",
         left=True,
     ),
     Column("n", "n"),
@@ -111,8 +88,8 @@ MOVERS = (
     Column("before", "before", ".4f"),
     Column("after", "after", ".4f"),
     Column("change", "change", "+z.4f"),
-    Column("relevant", lambda of: f"{of.before_relevant} → {of.after_relevant}"),
-    Column("", lambda of: _MOVES.get(of.move, ""), left=True),
+    Column("relevant", "{before_relevant} → {after_relevant}"),
+    Column("", lambda of: _MOVES.get(of["move"], ""), left=True),
 )
 
 FALLS = (
@@ -125,9 +102,9 @@ FALLS = (
     Column("without", "after", ".4f"),
     Column(
         "change",
-        lambda of: Cell(f"{of.change:+z.4f}", f"({number(100 * of.share, '+.1f')}%)", of.change),
+        lambda of: Cell(f"{of['change']:+z.4f}", f"({_percent(of['share'])})", of["change"]),
     ),
-    Column("rank", lambda of: f"{of.before_rank} → {of.after_rank}"),
+    Column("rank", "{before_rank} → {after_rank}"),
 )
 """One row per run and measure: the score with and without the team's own judgements."""
 
@@ -135,7 +112,7 @@ BOUNDS = (
     Column("measure", "measure", left=True),
     Column("better", "winner", left=True),
     Column("worse", "loser", left=True),
-    Column("unjudged", lambda of: f"{of.winner_unjudged}/{of.loser_unjudged}"),
+    Column("unjudged", "{winner_unjudged}/{loser_unjudged}"),
     Column("lead", "difference", "+z.4f"),
     Column("p", "p", p_text),
     Column("worst case", "worst", "+z.4f"),
@@ -145,8 +122,12 @@ BOUNDS = (
 """The significant differences, as judged and in the worst case."""
 
 
-def _if_by_query(of: ContrastSummary, text: str) -> str:
-    return "–" if math.isnan(of.queries_rose) else text
+def _if_by_query(of: Mapping[str, Any], form: str) -> str:
+    return "–" if of["queries_rose"] is None else form.format_map(of)
+
+
+def _percent(share: float | None) -> str:
+    return "–%" if share is None else f"{share * 100:+.1f}%"
 
 
 # --- contrasts ------------------------------------------------------------------------------
@@ -161,28 +142,36 @@ def contrast_tables(
         return part == name or (part is None and (full or name in SHORT))
 
     first, second = contrast.sets.before.name, contrast.sets.after.name
+    long = full or part is not None
     if wanted("judgements"):
-        yield build_table(SETS, contrast.sets.facts, "Judgements")
+        yield build_table(SETS, contrast.rows("judgements"), "Judgements")
     if wanted("changes"):
-        long = full or part is not None
-        yield changes_table(contrast.changes, f"Means under {first} → under {second}", long)
+        caption = f"Means under {first} → under {second}"
+        yield changes_table(contrast.rows("changes"), caption, long)
         if long:
-            yield directions_table(contrast.changes)
+            form = ("{run}", "{measure}", "{rose}/{same}/{fell}")
+            caption = "Queries that rose, stayed, fell"
+            yield across("rose/same/fell", contrast.rows("changes"), form, caption)
     if wanted("summary"):
-        yield build_table(DIGESTS, contrast.summary, f"In short, from {first} to {second}")
+        yield build_table(DIGESTS, contrast.rows("summary"), f"In short, from {first} to {second}")
     if wanted("correlations"):
-        yield build_table(AGREEMENTS, contrast.agreements, f"Correlations of {first} with {second}")
-    if wanted("conclusions") and contrast.conclusions:
-        yield fates_table(contrast.conclusions)
-        changed = changed_conclusions(contrast.conclusions, every=part is not None)
+        caption = f"Correlations of {first} with {second}"
+        yield build_table(AGREEMENTS, contrast.rows("correlations"), caption)
+    conclusions = contrast.rows("conclusions")
+    if wanted("conclusions") and conclusions:
+        yield fates_table(contrast.parts["conclusions"])
+        unchanged = ("survives", "none") if part is None else ()
+        changed = [of for of in conclusions if of["fate"] not in unchanged]
         if changed:
             yield build_table(CONCLUSIONS, changed, f"Differences under {first}, then {second}")
-    moved = contrast.movers if part is not None else largest_moves(contrast.movers, 3)
+    moved = (
+        contrast.rows("movers") if part is not None else largest_moves(contrast.parts["movers"], 3)
+    )
     if wanted("movers") and moved:
         yield build_table(MOVERS, moved, "Queries that change most")
     if part == "queries":
         scores = (Column(first, "before", ".4f"), Column(second, "after", ".4f"))
-        yield build_table((*MOVERS[:3], *scores), contrast.query_rows(), "Every query")
+        yield build_table((*MOVERS[:3], *scores), contrast.rows("queries"), "Every query")
 
 
 def contrast_lines(contrast: Contrast, part: str | None = None, *, full: bool = False) -> list[str]:
@@ -191,25 +180,13 @@ def contrast_lines(contrast: Contrast, part: str | None = None, *, full: bool = 
     return lines + [f"note: {note}" for note in contrast.notes()]
 
 
-def changes_table(changes: Sequence[Change], caption: str = "", with_change: bool = True) -> Table:
+def changes_table(changes: Rows, caption: str = "", with_change: bool = True) -> Table:
     """Make a table of runs by measures: ``0.1182 → 0.1592 +0.0410``, with the change optional."""
-    cells = (
-        (
-            of.run, of.measure,
-            f"{of.before:.4f} → {of.after:.4f}" + (f" {of.change:+z.4f}" if with_change else ""),
-        )
-        for of in changes
-    )  # fmt: skip
-    return across("run", cells, caption)
+    text = "{before:.4f} → {after:.4f}" + (" {change:+z.4f}" if with_change else "")
+    return across("run", changes, ("{run}", "{measure}", text), caption)
 
 
-def directions_table(changes: Sequence[Change]) -> Table:
-    """Make a table of runs by measures: the numbers of queries that rose, stayed and fell."""
-    cells = ((of.run, of.measure, f"{of.rose}/{of.same}/{of.fell}") for of in changes)
-    return across("rose/same/fell", cells, "Queries that rose, stayed, fell")
-
-
-def fates_table(conclusions: Sequence[SignificanceChange]) -> Table:
+def fates_table(conclusions: pl.DataFrame) -> Table:
     """Make a table of the outcomes of significant differences, per measure."""
     rows = [
         [measure, *(str(counts[fate]) for fate in OUTCOMES)]
@@ -219,19 +196,11 @@ def fates_table(conclusions: Sequence[SignificanceChange]) -> Table:
     return text_table(head, rows, caption="Significant differences")
 
 
-def changed_conclusions(
-    conclusions: Sequence[SignificanceChange], every: bool = False
-) -> list[SignificanceChange]:
-    """Return the differences whose significance changed, or ``every`` difference."""
-    return [of for of in conclusions if every or of.fate not in ("survives", "none")]
-
-
-def largest_moves(movers: Sequence[QueryChange], shown: int) -> list[QueryChange]:
+def largest_moves(movers: pl.DataFrame, shown: int) -> Rows:
     """Return the ``shown`` largest changes under each measure."""
-    measures = list(dict.fromkeys(of.measure for of in movers))
-    ordered = sorted(movers, key=lambda of: (measures.index(of.measure), -abs(of.change)))
-    groups = groupby(ordered, key=lambda of: of.measure)
-    return [of for _, group in groups for of in islice(group, shown)]
+    change = pl.col("change").abs()
+    ordered = movers.sort(pl.col("measure").rle_id(), -change, maintain_order=True)
+    return ordered.filter(pl.col("run").cum_count().over("measure") <= shown).to_dicts()
 
 
 def extremes_lines(contrast: Contrast, shown: int = 8) -> list[str]:
@@ -242,9 +211,8 @@ def extremes_lines(contrast: Contrast, shown: int = 8) -> list[str]:
     lines = []
     for measure in map(str, contrast.by_query):
         for move, word in _MOVES.items():
-            runs = Counter(
-                m.query_id for m in contrast.movers if (m.measure, m.move) == (measure, move)
-            )
+            movers = contrast.parts["movers"].filter(measure=measure, move=move)
+            runs = Counter(movers["query_id"].to_list())
             first = sorted(runs, key=lambda query: (-runs[query], query))[:shown]
             named = ", ".join(f"{query} ({runs[query]})" for query in first)
             if runs:
@@ -259,45 +227,64 @@ def extremes_lines(contrast: Contrast, shown: int = 8) -> list[str]:
 
 def bias_tables(bias: PoolBias, part: str | None = None, *, full: bool = False) -> Iterator[Table]:
     """Return the tables of a pool bias, or one of them; ``full`` lists all worst cases."""
-    bounds = bias.bounds if full or part else _doubtful(bias)[:DOUBTS]
+    bounds = bias.rows("conclusions") if full or part else _doubtful(bias)[:DOUBTS]
+    orders = [
+        {**of, "taus": f"{_tau(of['kendall'])} / {_tau(of['tau_ap'])}"}
+        for of in bias.rows("orders")
+    ]
     made = {
-        "falls": build_table(FALLS, bias.falls, "Left out of the pool"),
-        "orders": orders_table(bias.orders),
-        "unjudged": shares_table(bias.shares),
+        "falls": build_table(FALLS, bias.rows("falls"), "Left out of the pool"),
+        "orders": across(
+            "τ / τ_AP without", orders, ("{team}", "{measure}", "{taus}"),
+            "Order of all runs, with and without",
+        ),
+        "unjudged": across(
+            "unjudged", bias.rows("unjudged"),
+            ("{run}", "@{cutoff}", "{before:.1%} → {after:.1%}"),
+            "Unjudged documents, with → without",
+        ),
         "conclusions": build_table(BOUNDS, bounds, "Differences that depend on unjudged documents"),
-    }
+    }  # fmt: skip
     return (table for name, table in made.items() if part in (None, name) and table.rows)
 
 
-def orders_table(orders: Sequence[RankingAgreement]) -> Table:
-    """Make a table of teams by measures: τ and τ_AP of the runs' order with and without a team."""
-    cells = (
-        (of.team, of.measure, f"{number(of.kendall, '.3f')} / {number(of.tau_ap, '.3f')}")
-        for of in orders
-    )
-    return across("τ / τ_AP without", cells, "Order of all runs, with and without")
+def _tau(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
 
 
-def shares_table(shares: Sequence[UnjudgedShare]) -> Table:
-    """Make a table of runs by cut-offs: the unjudged share with and without a team."""
-    cells = ((of.run, f"@{of.cutoff}", f"{of.before:.1%} → {of.after:.1%}") for of in shares)
-    return across("unjudged", cells, "Unjudged documents, with → without")
-
-
-def _doubtful(bias: PoolBias) -> list[WorstCase]:
+def _doubtful(bias: PoolBias) -> Rows:
     """Return the differences that depend on unjudged documents."""
-    return [bound for bound in bias.bounds if bound.verdict != "stands"]
+    return [bound for bound in bias.rows("conclusions") if bound["verdict"] != "stands"]
+
+
+def worst_case_sentence(of: Mapping[str, Any]) -> str:
+    """Describe a significant difference and its worst case."""
+    winner, loser = of["winner"], of["loser"]
+    lead = f"{winner} beats {loser} in {of['measure']}"
+    if not of["winner_unjudged"] and not of["loser_unjudged"]:
+        return f"{lead}; every document that counts was judged."
+    if of["verdict"] == "stands":
+        return (
+            f"{lead}, even if all unjudged documents of {loser} were relevant and none "
+            f"of {winner}'s."
+        )
+    then = (
+        "the difference would not be significant"
+        if of["verdict"] == "cannot be told"
+        else f"{loser} would be significantly better"
+    )
+    return f"{lead} as judged; were the unjudged documents that only {loser} has relevant, {then}."
 
 
 def bias_lines(bias: PoolBias, *, full: bool = False) -> list[str]:
     """Return notes on the tables; ``full`` has a sentence for every doubtful difference."""
-    verdicts = Counter(bound.verdict for bound in bias.bounds)
+    bounds, doubts = bias.rows("conclusions"), _doubtful(bias)
+    verdicts = Counter(bound["verdict"] for bound in bounds)
     words = {"stands": "stand"}
     said = ", ".join(f"{verdicts[each]} {words.get(each, each)}" for each in VERDICTS)
-    doubts = _doubtful(bias)
     left_out = len(doubts) - DOUBTS
     return [
-        *(bound.sentence() for bound in (doubts if full else ())),
+        *(worst_case_sentence(bound) for bound in (doubts if full else ())),
         *(
             [f"{left_out:,} more of {len(doubts):,} differences that depend on unjudged documents"]
             if left_out > 0 and not full
@@ -306,7 +293,7 @@ def bias_lines(bias: PoolBias, *, full: bool = False) -> list[str]:
         f"{count(bias.judged, 'judgement')}; {bias.unclaimed:,} "
         f"{'is' if bias.unclaimed == 1 else 'are'} of documents that no run has in its first "
         f"{bias.depth}; they belong to no team and are kept",
-        f"of {count(len(bias.bounds), 'significant difference')} {said}; "
+        f"of {count(len(bounds), 'significant difference')} {said}; "
         f"{count(bias.undecided, 'pair')} without one",
         "worst case: every unjudged document within the cut-off (or the depth) that only the "
         "worse run has is relevant, of the highest grade, and none of the better run's is",

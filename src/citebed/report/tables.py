@@ -54,7 +54,8 @@ class Column:
     """A column: its head, and how to make its cell from the object of a row.
 
     ``value`` is the name of an attribute (or key), or a function that returns a number, a text or a
-    `Cell`. ``how`` is the number format. ``title`` explains the column. Names are aligned to the
+    `Cell`; ``None`` is an unknown number. A value with braces is a format string of several keys.
+    ``how`` is the number format. ``title`` explains the column. Names are aligned to the
     ``left``, everything else to the right. ``short`` is a shorter head for text, and ``kind`` a CSS
     class.
     """
@@ -71,12 +72,15 @@ class Column:
         """Return this column's cell for one object."""
         if callable(self.value):
             value = self.value(of)
+        elif "{" in self.value:
+            value = self.value.format_map(of)
         else:
             value = of[self.value] if isinstance(of, Mapping) else getattr(of, self.value)
         if isinstance(value, Cell):
             return value
         if isinstance(value, str):
             return Cell(value)
+        value = math.nan if value is None else value
         text = self.how(value) if callable(self.how) else number(value, self.how)
         return Cell(text, value=None if math.isnan(value) else value)
 
@@ -231,14 +235,20 @@ def text_table(
     return Table(columns, [[Cell(text) for text in row] for row in rows], caption)
 
 
-def across(corner: str, cells: Iterable[tuple[str, str, str]], caption: str = "") -> Table:
-    """Build a table from cells (row, column, text), in order of first occurrence."""
-    rows: dict[str, list[str]] = {}
+def across(
+    corner: str, rows: Iterable[Mapping[str, Any]], forms: tuple[str, str, str], caption: str = ""
+) -> Table:
+    """Build a table with one cell per row of data, in order of first occurrence.
+
+    ``forms`` are format strings of the fields: for the cell's row, its column and its text.
+    """
+    lines: dict[str, list[str]] = {}
     heads: dict[str, None] = {}
-    for row, column, text in cells:
-        rows.setdefault(row, [row]).append(text)
+    for fields in rows:
+        row, column, text = (form.format_map(fields) for form in forms)
+        lines.setdefault(row, [row]).append(text)
         heads[column] = None
-    return text_table([corner, *heads], rows.values(), caption=caption)
+    return text_table([corner, *heads], lines.values(), caption=caption)
 
 
 def frame_table(

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from scipy import stats
 
-from citebed.evaluation.contrasts.changes import SignificanceChange
 from citebed.evaluation.contrasts.contrast import contrast
 from citebed.evaluation.judgements.sets import difference, merge
 from citebed.runs.reader import as_qrels
@@ -49,7 +49,7 @@ def judged_only(judged: dict[str, int], ranking: list[str]) -> float:
 
 def asked(
     text: Rankings, citing: Rankings, measure: str = "AP(judged_only=True)"
-) -> SignificanceChange:
+) -> dict[str, Any]:
     """The recipe: J1+2 less J1, then the shift of the two runs' difference."""
     runs = {
         name: {
@@ -57,26 +57,26 @@ def asked(
         }
         for name, run in (("text", text), ("citing", citing))
     }
-    (found,) = contrast(J1, difference(J12, J1).qrels, runs, [measure]).conclusions
+    (found,) = contrast(J1, difference(J12, J1).qrels, runs, [measure]).rows("conclusions")
     return found
 
 
 def test_what_favours_the_run_with_citations_is_found() -> None:
     """Citations lift what is on the reference list, relevant or not to others."""
     found = asked(rankings(1), rankings(2, first=("c0", "c1", "c2")))
-    assert found.before_difference > 0.1
-    assert abs(found.after_difference) < 0.05
-    assert found.shift < -0.1
-    assert found.shift_p < 0.01
-    assert found.fate == "vanishes"
+    assert found["before_difference"] > 0.1
+    assert abs(found["after_difference"]) < 0.05
+    assert found["shift"] < -0.1
+    assert found["shift_p"] < 0.01
+    assert found["fate"] == "vanishes"
 
 
 def test_where_citations_help_alike_no_favour_is_found() -> None:
     found = asked(rankings(1), rankings(2, first=("c0", "c1", "c2", "o0", "o1", "o2")))
-    assert found.before_difference > 0.1
-    assert found.after_difference > 0.1
-    assert found.shift_p > 0.05
-    assert found.fate == "survives"
+    assert found["before_difference"] > 0.1
+    assert found["after_difference"] > 0.1
+    assert found["shift_p"] > 0.05
+    assert found["fate"] == "survives"
 
 
 @pytest.mark.parametrize("first", [(), ("c0", "c1", "c2"), ("o0", "o1")])
@@ -88,16 +88,16 @@ def test_the_shift_is_that_of_plain_loops(first: tuple[str, ...]) -> None:
         for judged in (CITED, OTHERS)
     ]
     gains = [after - before for before, after in zip(*leads, strict=True)]
-    assert found.shift == pytest.approx(sum(gains) / len(gains), abs=1e-12)
-    assert found.shift_p == pytest.approx(stats.ttest_1samp(gains, 0).pvalue, rel=1e-9)
+    assert found["shift"] == pytest.approx(sum(gains) / len(gains), abs=1e-12)
+    assert found["shift_p"] == pytest.approx(stats.ttest_1samp(gains, 0).pvalue, rel=1e-9)
 
 
 def test_documents_of_the_other_phase_would_be_counted_as_errors_without_judged_only() -> None:
     """A run with all cited papers first looks bad on the others, though it orders them as well."""
     text: Rankings = {query: ["o0", "o1", "o2", "o3", "o4", *CITED] for query in QUERIES}
     citing: Rankings = {query: [*CITED, "o0", "o1", "o2", "o3", "o4"] for query in QUERIES}
-    assert asked(text, citing).after_difference == 0
-    assert asked(text, citing, "AP").after_difference < -0.5
+    assert asked(text, citing)["after_difference"] == 0
+    assert asked(text, citing, "AP")["after_difference"] < -0.5
 
 
 def test_the_phases_come_apart_and_together_again() -> None:

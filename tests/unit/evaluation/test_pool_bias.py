@@ -15,11 +15,13 @@ from citebed.evaluation.contrasts.pool_bias import (
     assign_teams,
     count_unpooled,
     pool_bias,
+    pool_documents,
     top_documents,
     unique_judgements,
     worst_case_qrels,
 )
 from citebed.evaluation.options import Design, PoolBiasOptions
+from citebed.report.contrast_tables import worst_case_sentence
 from citebed.runs.ranking import Ranked, rank
 from citebed.runs.reader import as_qrels, as_run
 from citebed.runs.tables import Qrels, Run
@@ -59,19 +61,18 @@ AT_2 = PoolBiasOptions(depth=2, cutoffs=(2,))
 
 def test_judgements_that_one_run_alone_contributed() -> None:
     teams = {"first": "first", "second": "second"}
-    one, two = unique_judgements(as_qrels(QRELS), ranked_of(RUNS), teams, 2)
+    one, two = unique_judgements(as_qrels(QRELS), pool_documents(ranked_of(RUNS), teams, 2))
     assert one.judged["doc_id"].to_list() == ["a"]
     assert two.judged["doc_id"].to_list() == ["b"]
     assert pairs(two.rest) == {"q": {"a": 1, "c": 0, "d": 1, "e": 1}}
-    assert (one.relevant(), one.relevant(rel=2)) == (1, 0)
-    _, deeper = unique_judgements(as_qrels(QRELS), ranked_of(RUNS), teams, 3)
+    _, deeper = unique_judgements(as_qrels(QRELS), pool_documents(ranked_of(RUNS), teams, 3))
     assert deeper.judged["doc_id"].to_list() == ["b", "e"]
 
 
 def test_runs_of_one_team_are_left_out_together() -> None:
     rankings = {**RUNS, "third": {"q": ["a", "d"]}}
     teams = {"first": "us", "second": "them", "third": "us"}
-    us, them = unique_judgements(as_qrels(QRELS), ranked_of(rankings), teams, 2)
+    us, them = unique_judgements(as_qrels(QRELS), pool_documents(ranked_of(rankings), teams, 2))
     assert (us.team, us.judged["doc_id"].to_list()) == ("us", ["a", "d"])
     assert (them.team, them.judged["doc_id"].to_list()) == ("them", ["b"])
 
@@ -101,7 +102,8 @@ def test_unique_judgements_are_those_of_plain_loops(
     known: Judgements, runs: Rankings, depth: int
 ) -> None:
     qrels, ranked = as_qrels(known), ranked_of(runs)
-    found = unique_judgements(qrels, ranked, TEAMS, depth)
+    pool = pool_documents(ranked, TEAMS, depth)
+    found = unique_judgements(qrels, pool)
     assert [unique.team for unique in found] == list(dict.fromkeys(TEAMS[name] for name in runs))
     for unique in found:
         own = slow.only_of(known, runs, TEAMS, unique.team, depth)
@@ -109,7 +111,7 @@ def test_unique_judgements_are_those_of_plain_loops(
         rest = pairs(unique.rest)
         assert slow.judged(rest) == slow.judged(known) - own
         assert rest.keys() == known.keys()
-    assert count_unpooled(qrels, ranked.values(), depth) == len(slow.nobodys(known, runs, depth))
+    assert count_unpooled(qrels, pool) == len(slow.nobodys(known, runs, depth))
 
 
 # --- what is lost ---------------------------------------------------------------------------
@@ -117,23 +119,23 @@ def test_unique_judgements_are_those_of_plain_loops(
 
 def test_a_run_falls_by_what_it_alone_contributed() -> None:
     found = pool_bias(QRELS, runs_of(RUNS), ["AP"], AT_2)
-    first, second = found.falls
+    first, second = found.rows("falls")
     # Four relevant documents. The first run has one of them, on top: AP 1/4, and 0 without it.
-    assert (first.before, first.after, first.change) == pytest.approx((1 / 4, 0, -1 / 4))
-    assert (first.unique, first.unique_relevant, first.share) == (1, 1, -1)
+    assert (first["before"], first["after"], first["change"]) == pytest.approx((1 / 4, 0, -1 / 4))
+    assert (first["unique"], first["unique_relevant"], first["share"]) == (1, 1, -1)
     # The second has two, at ranks 1 and 3: (1 + 2/3)/4; without its own (1/3)/3 of three.
-    assert (second.before, second.after) == pytest.approx((5 / 12, 1 / 9))
+    assert (second["before"], second["after"]) == pytest.approx((5 / 12, 1 / 9))
     # Without b the first run has (1)/3: it is better then.
-    assert (first.before_rank, first.after_rank) == (2, 2)
-    assert (second.before_rank, second.after_rank) == (1, 2)
-    assert [order.kendall for order in found.orders] == pytest.approx([1, -1])
-    assert [order.tau_ap for order in found.orders] == pytest.approx([1, -1])
+    assert (first["before_rank"], first["after_rank"]) == (2, 2)
+    assert (second["before_rank"], second["after_rank"]) == (1, 2)
+    assert [order["kendall"] for order in found.rows("orders")] == pytest.approx([1, -1])
+    assert [order["tau_ap"] for order in found.rows("orders")] == pytest.approx([1, -1])
     assert (found.judged, found.unclaimed) == (5, 2)
 
 
 def test_unjudged_shares_with_and_without() -> None:
     found = pool_bias(QRELS, runs_of(RUNS), ["AP"], PoolBiasOptions(depth=2, cutoffs=(1, 3)))
-    assert [(s.run, s.cutoff, s.looked_at, s.before, s.after) for s in found.shares] == [
+    assert [tuple(s.values())[1:] for s in found.rows("unjudged")] == [
         ("first", 1, 1, 0, 1),
         ("first", 3, 2, 0, 1 / 2),
         ("second", 1, 1, 0, 1),
@@ -145,16 +147,20 @@ def test_a_query_that_loses_all_its_judgements_still_counts() -> None:
     known: Judgements = {"q": {"a": 1}, "r": {"b": 1, "c": 1}}
     runs: Rankings = {"one": {"q": ["a"], "r": ["b"]}, "two": {"q": ["z"], "r": ["b", "c"]}}
     found = pool_bias(known, runs_of(runs), ["RR"], AT_2)
-    assert found.falls[0].before == 1
-    assert found.falls[0].after == pytest.approx(1 / 2)
+    assert found.rows("falls")[0]["before"] == 1
+    assert found.rows("falls")[0]["after"] == pytest.approx(1 / 2)
 
 
 def test_runs_of_a_team_are_each_scored_without_the_teams_judgements() -> None:
     options = PoolBiasOptions(depth=2, teams={"first": "us", "second": "us", "third": "them"})
     runs = {**runs_of(RUNS), "third": scored({"q": ["d"]})}
-    falls = pool_bias(QRELS, runs, ["P@1"], options).falls
-    assert [(fall.run, fall.after) for fall in falls] == [("first", 0), ("second", 0), ("third", 0)]
-    assert [fall.unique for fall in falls] == [3, 3, 1]
+    falls = pool_bias(QRELS, runs, ["P@1"], options).rows("falls")
+    assert [(fall["run"], fall["after"]) for fall in falls] == [
+        ("first", 0),
+        ("second", 0),
+        ("third", 0),
+    ]
+    assert [fall["unique"] for fall in falls] == [3, 3, 1]
 
 
 # --- what rests on unjudged documents -------------------------------------------------------
@@ -170,51 +176,58 @@ def bound(judged: dict[str, int], one: list[str], two: list[str], measure: str) 
         "one": scored(dict.fromkeys(EIGHT, one)),
         "two": scored(dict.fromkeys(EIGHT, two)),
     }
-    (found,) = pool_bias(known, runs, [measure], SIGN).bounds
+    (found,) = pool_bias(known, runs, [measure], SIGN).rows("conclusions")
     return found
 
 
 def test_a_lead_over_judged_documents_stands() -> None:
     found = bound({"a": 1, "b": 0}, ["a"], ["b"], "P@1")
-    assert (found.winner, found.loser, found.difference) == ("one", "two", 1)
-    assert (found.winner_unjudged, found.loser_unjudged, found.worst) == (0, 0, 1)
-    assert found.verdict == "stands"
-    assert found.sentence() == "one beats two in P@1; every document that counts was judged."
+    assert (found["winner"], found["loser"], found["difference"]) == ("one", "two", 1)
+    assert (found["winner_unjudged"], found["loser_unjudged"], found["worst"]) == (0, 0, 1)
+    assert found["verdict"] == "stands"
+    assert (
+        worst_case_sentence(found) == "one beats two in P@1; every document that counts was judged."
+    )
 
 
 def test_a_lead_that_an_unjudged_document_would_undo() -> None:
     found = bound({"a": 1}, ["u"], ["a"], "P@1")
-    assert (found.winner, found.loser_unjudged, found.worst, found.worst_p) == ("two", 8, 0, 1)
-    assert found.verdict == "cannot be told"
-    assert "would not be significant" in found.sentence()
+    assert (found["winner"], found["loser_unjudged"], found["worst"], found["worst_p"]) == (
+        "two",
+        8,
+        0,
+        1,
+    )
+    assert found["verdict"] == "cannot be told"
+    assert "would not be significant" in worst_case_sentence(found)
 
 
 def test_a_lead_that_unjudged_documents_would_turn_round() -> None:
     # As judged 1/2 to 0; if v and w are relevant and u is not, 1/2 to 1.
     found = bound({"a": 1}, ["a", "u"], ["v", "w"], "P@2")
-    assert (found.difference, found.worst) == (0.5, -0.5)
-    assert (found.winner_unjudged, found.loser_unjudged) == (8, 16)
-    assert found.worst_p == pytest.approx(2 / 2**8)
-    assert found.verdict == "may turn round"
-    assert "two would be significantly better" in found.sentence()
+    assert (found["difference"], found["worst"]) == (0.5, -0.5)
+    assert (found["winner_unjudged"], found["loser_unjudged"]) == (8, 16)
+    assert found["worst_p"] == pytest.approx(2 / 2**8)
+    assert found["verdict"] == "may turn round"
+    assert "two would be significantly better" in worst_case_sentence(found)
 
 
 def test_a_lead_that_outlives_the_worst_case() -> None:
     found = bound({"a": 1, "b": 1, "c": 0}, ["a", "b"], ["u", "c"], "P@2")
-    assert (found.difference, found.worst, found.verdict) == (1, 0.5, "stands")
-    assert "even if all unjudged documents of two were relevant" in found.sentence()
+    assert (found["difference"], found["worst"], found["verdict"]) == (1, 0.5, "stands")
+    assert "even if all unjudged documents of two were relevant" in worst_case_sentence(found)
 
 
 def test_documents_that_both_runs_have_help_neither() -> None:
     found = bound({"a": 1, "n": 0}, ["a", "u"], ["u", "n"], "P@2")
-    assert (found.winner_unjudged, found.loser_unjudged) == (8, 8)
-    assert (found.worst, found.verdict) == (0.5, "stands")
+    assert (found["winner_unjudged"], found["loser_unjudged"]) == (8, 8)
+    assert (found["worst"], found["verdict"]) == (0.5, "stands")
 
 
 def test_only_the_cutoff_counts_and_the_depth_where_there_is_none() -> None:
-    assert bound({"a": 1, "n": 0}, ["a"], ["n", "u"], "P@1").cutoff == 1
+    assert bound({"a": 1, "n": 0}, ["a"], ["n", "u"], "P@1")["cutoff"] == 1
     deep = bound({"a": 1, "n": 0}, ["a"], ["n", "u", "v", "w", "x", "y"], "AP")
-    assert (deep.cutoff, deep.loser_unjudged) == (5, 4 * 8)
+    assert (deep["cutoff"], deep["loser_unjudged"]) == (5, 4 * 8)
 
 
 def test_the_correction_counts_in_the_worst_case_too() -> None:
@@ -223,7 +236,7 @@ def test_the_correction_counts_in_the_worst_case_too() -> None:
     runs = {name: scored(dict.fromkeys(EIGHT, ids)) for name, ids in tops.items()}
     options = PoolBiasOptions(depth=5, design=Design(test="sign", correction="bonferroni"))
     found = pool_bias(known, runs, ["P@2"], options)
-    assert [b.worst_p for b in found.bounds] == pytest.approx([6 / 2**8] * 2)
+    assert [b["worst_p"] for b in found.rows("conclusions")] == pytest.approx([6 / 2**8] * 2)
     assert found.undecided == 1
 
 

@@ -2,42 +2,32 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
+from typing import Any
 
-from citebed.evaluation.contrasts.changes import (
-    Agreement,
-    Change,
-    ContrastSummary,
-    QueryChange,
-    SignificanceChange,
-)
-from citebed.evaluation.contrasts.contrast import JudgementSet
-from citebed.evaluation.contrasts.pool_bias import (
-    RankingAgreement,
-    ScoreDrop,
-    UnjudgedShare,
-    WorstCase,
-)
+import polars as pl
+
+from citebed.evaluation.contrasts.pool_bias import PoolBias
 from citebed.report import contrast_tables as tables
 from citebed.report.tables import build_table
 
-CHANGES = [
-    Change("bm25", "AP", 3, 0.25, 0.5, 0.25, 2, 1, 0),
-    Change("bm25", "Bpref", 3, 0.5, 0.25, -0.25, 0, 1, 2),
-    Change("kl", "AP", 3, 0.1, 0.1, 0.0, 0, 3, 0),
-    Change("kl", "Bpref", 3, 0.2, 0.1, -0.1, 0, 2, 1),
-]
+
+def rows(names: str, *values: tuple[Any, ...]) -> list[dict[str, Any]]:
+    return [dict(zip(names.split(), each, strict=True)) for each in values]
+
+
+CHANGES = rows(
+    "run measure before after change",
+    ("bm25", "AP", 0.25, 0.5, 0.25),
+    ("bm25", "Bpref", 0.5, 0.25, -0.25),
+    ("kl", "AP", 0.1, 0.1, 0.0),
+    ("kl", "Bpref", 0.2, 0.1, -0.1),
+)
 
 
 def test_runs_down_and_measures_across() -> None:
     table = tables.changes_table(CHANGES)
     assert table.head == ["run", "AP", "Bpref"]
     assert table.lines[0] == ["bm25", "0.2500 → 0.5000 +0.2500", "0.5000 → 0.2500 -0.2500"]
-    assert tables.directions_table(CHANGES).lines == [
-        ["bm25", "2/1/0", "0/1/2"],
-        ["kl", "0/3/0", "0/2/1"],
-    ]
 
 
 def test_means_alone_for_a_summary() -> None:
@@ -45,81 +35,93 @@ def test_means_alone_for_a_summary() -> None:
 
 
 def test_a_measure_in_a_row() -> None:
-    digest = ContrastSummary("AP", 8, 0.04, 7, 1, 0.6, 0.25, 3, 14, 0.5, math.nan, 20, 1, 2, 3)
+    names = (
+        "measure change rose fell queries_rose queries_fell from_best from_0 systems_kendall "
+        "queries_kendall survive vanish appear turn_round"
+    )
+    (digest,) = rows(names, ("AP", 0.04, 7, 1, 0.6, 0.25, 3, 14, 0.5, None, 20, 1, 2, 3))
     assert build_table(tables.DIGESTS, [digest]).lines == [
         ["AP", "+0.0400", "7/1", "60%/25%", "3/14", "0.500", "–", "20", "1", "2", "3"]
     ]
-    without = replace(digest, queries_rose=math.nan, queries_fell=math.nan)
+    without = {**digest, "queries_rose": None, "queries_fell": None}
     assert build_table(tables.DIGESTS, [without]).lines[0][3:5] == ["–", "–"]
 
 
 def test_judgements_by_query() -> None:
-    table = build_table(tables.SETS, [JudgementSet("J1", 4, 10, 6, 0, 2)])
+    facts = rows("judgements queries judged relevant single", ("J1", 4, 10, 6, 2))
+    table = build_table(tables.SETS, facts)
     assert table.lines == [["J1", "4", "2.50", "1.50", "1.00", "2"]]
 
 
 def test_a_correlation_that_cannot_be_had_is_a_dash() -> None:
-    table = build_table(
-        tables.AGREEMENTS,
-        [
-            Agreement("AP", "systems", "all", 1, *[math.nan] * 4),
-            Agreement("AP", "queries", "kl", 9, 0.5, 0.25, 1.0, -0.125),
-        ],
+    found = rows(
+        "measure of run n kendall tau_ap spearman pearson",
+        ("AP", "systems", "all", 1, *[None] * 4),
+        ("AP", "queries", "kl", 9, 0.5, 0.25, 1.0, -0.125),
     )
+    table = build_table(tables.AGREEMENTS, found)
     assert table.lines[0] == ["AP", "systems", "1", "–", "–", "–", "–"]
     assert table.lines[1] == ["AP", "queries, kl", "9", "0.500", "0.250", "1.000", "-0.125"]
 
 
-def test_fates_are_counted_and_only_changed_ones_listed() -> None:
-    found = [
-        SignificanceChange("AP", "a", "b", 0.1, 0.01, 0.1, 0.02, "survives"),
-        SignificanceChange("AP", "a", "c", 0.1, 0.01, 0.1, 0.2, "vanishes"),
-        SignificanceChange("AP", "b", "c", 0.1, 0.5, 0.1, math.nan, "none"),
-        SignificanceChange("P@5", "a", "b", 0.1, 0.01, -0.1, 0.00001, "turns round", -0.2, 0.003),
-    ]
-    assert tables.fates_table(found).lines == [
-        ["AP", "1", "1", "0", "0", "1"],
+def test_fates_are_counted_and_listed() -> None:
+    names = (
+        "measure base run before_difference before_p after_difference after_p fate shift shift_p"
+    )
+    found = rows(
+        names,
+        ("AP", "a", "c", 0.1, 0.01, 0.1, 0.2, "vanishes", None, None),
+        ("AP", "b", "c", 0.1, 0.5, 0.1, None, "none", None, None),
+        ("P@5", "a", "b", 0.1, 0.01, -0.1, 0.00001, "turns round", -0.2, 0.003),
+    )
+    assert tables.fates_table(pl.DataFrame(found)).lines == [
+        ["AP", "0", "1", "0", "0", "1"],
         ["P@5", "0", "0", "0", "1", "0"],
     ]
-    assert build_table(tables.CONCLUSIONS, tables.changed_conclusions(found)).lines == [
+    assert build_table(tables.CONCLUSIONS, [found[0], found[2]]).lines == [
         ["AP", "a", "c", "+0.1000", "0.0100", "+0.1000", "0.2000", "vanishes", "–", "–"],
         [
             "P@5", "a", "b", "+0.1000", "0.0100", "-0.1000", "<0.0001", "turns round", "-0.2000",
             "0.0030",
         ],
     ]  # fmt: skip
-    assert len(tables.changed_conclusions(found, every=True)) == 4
 
 
 def test_the_largest_moves_of_each_measure() -> None:
-    found = [
-        QueryChange("AP", "a", "q1", 1.0, 0.5, -0.5, "from best", 1, 2),
-        QueryChange("AP", "b", "q2", 0.0, 0.75, 0.75, "from 0", 1, 4),
-        QueryChange("P@5", "a", "q3", 0.2, 0.4, 0.2, "rose", 2, 4),
-    ]
-    rows = build_table(tables.MOVERS, tables.largest_moves(found, 1)).lines
-    assert rows == [
+    found = rows(
+        "measure run query_id before after change move before_relevant after_relevant",
+        ("AP", "a", "q1", 1.0, 0.5, -0.5, "from best", 1, 2),
+        ("AP", "b", "q2", 0.0, 0.75, 0.75, "from 0", 1, 4),
+        ("P@5", "a", "q3", 0.2, 0.4, 0.2, "rose", 2, 4),
+    )
+    table = build_table(tables.MOVERS, tables.largest_moves(pl.DataFrame(found), 1))
+    assert table.lines == [
         ["AP", "b", "q2", "0.0000", "0.7500", "+0.7500", "1 → 4", "rose from 0"],
         ["P@5", "a", "q3", "0.2000", "0.4000", "+0.2000", "2 → 4", ""],
     ]
 
 
 def test_pool_bias_in_cells() -> None:
-    fall = ScoreDrop("us", "bm25", "AP", 7, 3, 0.5, 0.4, -0.1, -0.2, 1, 2)
-    assert build_table(tables.FALLS, [fall]).lines == [
-        ["us", "bm25", "7", "3", "AP", "0.5000", "0.4000", "-0.1000 (-20.0%)", "1 → 2"]
-    ]
-    orders = [
-        RankingAgreement("us", "AP", 1.0, 0.5),
-        RankingAgreement("us", "P@5", math.nan, math.nan),
-    ]
-    assert tables.orders_table(orders).lines == [["us", "1.000 / 0.500", "– / –"]]
-    shares = [
-        UnjudgedShare("us", "bm25", 5, 10, 0.1, 0.3),
-        UnjudgedShare("us", "bm25", 10, 20, 0, 1),
-    ]
-    assert tables.shares_table(shares).lines == [["bm25", "10.0% → 30.0%", "0.0% → 100.0%"]]
-    bound = WorstCase("P@5", "a", "b", 5, 2, 3, 0.1, 0.01, -0.2, 0.5, "cannot be told")
-    assert build_table(tables.BOUNDS, [bound]).lines == [
-        ["P@5", "a", "b", "2/3", "+0.1000", "0.0100", "-0.2000", "0.5000", "cannot be told"]
+    falls = rows(
+        "team run unique unique_relevant measure before after change share before_rank after_rank",
+        ("us", "bm25", 7, 3, "AP", 0.5, 0.4, -0.1, -0.2, 1, 2),
+    )
+    orders = rows("team measure kendall tau_ap", ("us", "AP", 1.0, 0.5), ("us", "P@5", None, None))
+    unjudged = rows(
+        "team run cutoff before after", ("us", "bm25", 5, 0.1, 0.3), ("us", "bm25", 10, 0.0, 1.0)
+    )
+    conclusions = rows(
+        "measure winner loser winner_unjudged loser_unjudged difference p worst worst_p verdict",
+        ("P@5", "a", "b", 2, 3, 0.1, 0.01, -0.2, 0.5, "cannot be told"),
+    )
+    parts = {
+        "falls": pl.DataFrame(falls), "orders": pl.DataFrame(orders),
+        "unjudged": pl.DataFrame(unjudged), "conclusions": pl.DataFrame(conclusions),
+    }  # fmt: skip
+    made = [table.lines for table in tables.bias_tables(PoolBias("qrels", 5, 9, 0, 0, parts))]
+    assert made == [
+        [["us", "bm25", "7", "3", "AP", "0.5000", "0.4000", "-0.1000 (-20.0%)", "1 → 2"]],
+        [["us", "1.000 / 0.500", "– / –"]],
+        [["bm25", "10.0% → 30.0%", "0.0% → 100.0%"]],
+        [["P@5", "a", "b", "2/3", "+0.1000", "0.0100", "-0.2000", "0.5000", "cannot be told"]],
     ]

@@ -80,8 +80,11 @@ def test_what_columns_mean_is_a_legend_too() -> None:
 
 
 def test_cells_across_come_in_their_order() -> None:
-    both = across("run", [("b", "AP", "1"), ("b", "P@5", "2"), ("a", "AP", "3"), ("a", "P@5", "4")])
-    assert (both.head, both.lines) == (["run", "AP", "P@5"], [["b", "1", "2"], ["a", "3", "4"]])
+    cells = [("b", "AP", 1), ("b", "P@5", 2), ("a", "AP", 3), ("a", "P@5", 4)]
+    rows = [{"run": run, "measure": measure, "n": n} for run, measure, n in cells]
+    both = across("run", rows, ("{run}", "{measure}", "{n:.1f}"))
+    assert both.head == ["run", "AP", "P@5"]
+    assert both.lines == [["b", "1.0", "2.0"], ["a", "3.0", "4.0"]]
 
 
 def test_a_data_frame_has_its_numbers_to_the_right() -> None:

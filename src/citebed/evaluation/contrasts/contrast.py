@@ -8,9 +8,8 @@ papers from other sources (J1+2).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +17,15 @@ import polars as pl
 
 from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.changes import (
-    Agreement,
-    Change,
-    ContrastSummary,
-    QueryChange,
-    SignificanceChange,
     agreements,
     is_by_query,
     query_changes,
+    relevant_counts,
     score_changes,
+    scores_by_query,
     significance_changes,
     summarise_contrast,
+    to_table,
 )
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.names import measures as parse_measures
@@ -43,7 +40,11 @@ from citebed.wording import count
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Contrast(MultiTableResult):
-    """The results of runs under two judgement sets."""
+    """The results of runs under two judgement sets.
+
+    ``parts`` has one table for each of the ``PARTS``; ``citebed.evaluation.contrasts.changes``
+    explains their columns.
+    """
 
     PARTS = ("judgements", "summary", "changes", "correlations", "conclusions", "movers", "queries")
     MAIN = "changes"
@@ -51,10 +52,7 @@ class Contrast(MultiTableResult):
     sets: Sets
     before: Evaluation
     after: Evaluation
-    changes: tuple[Change, ...]
-    agreements: tuple[Agreement, ...]
-    conclusions: tuple[SignificanceChange, ...]
-    movers: tuple[QueryChange, ...]
+    parts: Mapping[str, pl.DataFrame]
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -66,44 +64,19 @@ class Contrast(MultiTableResult):
         """The measures that have their own scores per query."""
         return tuple(measure for measure in self.measures if is_by_query(measure))
 
-    @cached_property
-    def summary(self) -> tuple[ContrastSummary, ...]:
-        """The changes of each measure over all runs."""
-        return tuple(
-            summarise_contrast(self.changes, self.agreements, self.conclusions, self.movers)
-        )
-
-    def change(self, run: str, measure: Measure | str) -> Change:
+    def change(self, run: str, measure: Measure | str) -> dict[str, Any]:
         """Return the change of one run under one measure."""
-        for row in self.changes:
-            if (row.run, row.measure) == (run, str(measure)):
-                return row
+        for row in self.parts["changes"].filter(run=run, measure=str(measure)).to_dicts():
+            return row
         raise CitebedError(f"{measure} of '{run}' was not contrasted.")
 
     def rows(self, part: str) -> list[dict[str, Any]]:
         """Return one of the ``PARTS`` as flat rows."""
-        if part == "queries":
-            return self.query_rows()
-        parts: Mapping[str, Sequence[Any]] = {
-            "judgements": self.sets.facts, "summary": self.summary, "changes": self.changes,
-            "movers": self.movers, "correlations": self.agreements, "conclusions": self.conclusions,
-        }  # fmt: skip
-        return [row.row() for row in parts[part]]
-
-    def query_rows(self) -> list[dict[str, Any]]:
-        """Return the scores under both sets, one flat row per run, measure and query."""
-        return [
-            {"run": x.run, "measure": str(measure), "query_id": query, "before": a, "after": b}
-            for x, y in zip(self.before.runs, self.after.runs, strict=True)
-            for measure in self.by_query
-            for query, a, b in zip(
-                x.query_ids.to_list(), x.of(measure).tolist(), y.of(measure).tolist(), strict=True
-            )
-        ]
+        return self.parts[part].to_dicts()
 
     def notes(self) -> list[str]:
         """Return notes on queries and measures that are treated specially."""
-        notes = self.sets.notes()
+        notes = list(self.sets.notes)
         notes += [
             f"{measure} has no scores of its own per query (they are AP's), so it has no query "
             "correlations, movers or scatter plot; its differences are tested on logarithms"
@@ -122,10 +95,10 @@ class Contrast(MultiTableResult):
     def _otherwise_on_logarithms(self, measure: Measure) -> str:
         """Count the shifts of a geometric mean that have the other sign on logarithms, if any."""
         turned = 0
-        for of in (of for of in self.conclusions if of.measure == str(measure)):
-            run, base = self.change(of.run, measure), self.change(of.base, measure)
-            tested = math.log(run.after / base.after) - math.log(run.before / base.before)
-            turned += of.shift * tested < 0
+        for of in (of for of in self.rows("conclusions") if of["measure"] == str(measure)):
+            run, base = (self.change(of[name], measure) for name in ("run", "base"))
+            before, after = (math.log(run[side] / base[side]) for side in ("before", "after"))
+            turned += of["shift"] * (after - before) < 0
         ratios = f"{count(turned, 'shift')} {'goes' if turned == 1 else 'go'} the other way"
         return f", as ratios, in which {ratios}" if turned else ""
 
@@ -166,21 +139,19 @@ def contrast(
         [prepare(sets.before), prepare(sets.after)], runs, chosen, options.settings
     )
     check_names([scores.run for scores in first.runs])
-    movers: list[QueryChange] = []
-    for measure in filter(is_by_query, chosen):
-        lowest = max(1, measure.rel)
-        relevant = relevant_counts(sets.before, lowest), relevant_counts(sets.after, lowest)
-        for x, y in zip(first.runs, second.runs, strict=True):
-            movers += query_changes(measure, x, y, relevant, options.largest)
-    return Contrast(
-        sets=sets,
-        before=first,
-        after=second,
-        changes=tuple(score_changes(first, second)),
-        agreements=tuple(agreements(first, second)),
-        conclusions=tuple(significance_changes(first, second, options.design, options.resampling)),
-        movers=tuple(movers),
+    queries = scores_by_query(first, second)
+    tables = {
+        "judgements": to_table(sets.facts),
+        "changes": score_changes(first, second),
+        "correlations": agreements(first, second),
+        "conclusions": significance_changes(first, second, options.design, options.resampling),
+        "movers": query_changes(queries, chosen, (sets.before, sets.after), options.largest),
+        "queries": queries,
+    }
+    tables["summary"] = summarise_contrast(
+        *(tables[part] for part in ("changes", "correlations", "conclusions", "movers"))
     )
+    return Contrast(sets, first, second, {part: tables[part] for part in Contrast.PARTS})
 
 
 # --- the two sets, aligned ------------------------------------------------------------------
@@ -188,85 +159,26 @@ def contrast(
 _PAIR = ("query_id", "doc_id")
 
 
-@dataclass(frozen=True)
-class JudgementSet:
-    """Counts of one set, over the queries that are compared.
-
-    ``empty`` queries have no relevant document, ``single`` queries exactly one.
-    """
-
-    name: str
-    queries: int
-    judged: int
-    relevant: int
-    empty: int
-    single: int
-
-    def row(self) -> dict[str, Any]:
-        """Return a flat row; ``judged`` and ``relevant`` count judgements, not queries."""
-        return {
-            "judgements": self.name, "queries": self.queries, "judged": self.judged,
-            "relevant": self.relevant, "not_relevant": self.judged - self.relevant,
-            "empty": self.empty, "single": self.single,
-        }  # fmt: skip
-
-
 @dataclass(frozen=True, eq=False)
 class Sets:
-    """Both sets, restricted to the queries that are compared, and what was left out.
+    """Both sets, restricted to the queries that are compared.
 
-    ``only_before`` and ``only_after`` are queries judged in one set only. ``emptied`` queries have
-    no relevant document in one set; ``kept_empty`` says whether they are compared anyway. ``alike``
-    queries have the same judgements in both sets. ``lost`` counts judgements of the first set that
-    the second lacks, ``changed`` judgements that are relevant in only one of the sets.
+    ``facts`` counts the queries and judgements of each set: ``empty`` queries have no relevant
+    document, ``single`` queries exactly one. ``notes`` tell which queries are left out, and how the
+    sets differ.
     """
 
     before: Qrels
     after: Qrels
     query_ids: tuple[str, ...]
-    only_before: tuple[str, ...]
-    only_after: tuple[str, ...]
-    emptied: tuple[str, ...]
-    kept_empty: bool
-    alike: tuple[str, ...]
-    lost: int
-    changed: int
-    facts: tuple[JudgementSet, JudgementSet]
-
-    def notes(self) -> list[str]:
-        """Return notes on queries that are left out, and on differences between the sets."""
-        first, second = self.before.name, self.after.name
-        notes = [
-            f"{_are(ids)} judged in {name} alone and left out: {examples(ids)}"
-            for ids, name in ((self.only_before, first), (self.only_after, second))
-            if ids
-        ]
-        if self.emptied:
-            done = "kept, scoring 0 there" if self.kept_empty else "left out"
-            notes.append(
-                f"{_are(self.emptied)} without a relevant document in {first} or in {second}, "
-                f"and {done}: {examples(self.emptied)}"
-            )
-        if self.alike:
-            notes.append(
-                f"{_are(self.alike)} judged alike in {first} and {second}, so their scores do not "
-                f"change: {examples(self.alike)}"
-            )
-        if self.lost or self.changed:
-            notes.append(
-                f"{second} does not extend {first}: it lacks {self.lost:,} of its judgements and "
-                f"differs on the relevance of {self.changed:,}"
-            )
-        return notes
+    facts: tuple[dict[str, Any], dict[str, Any]]
+    notes: tuple[str, ...]
 
 
-def _are(ids: tuple[str, ...]) -> str:
-    return f"{count(len(ids), 'query')} {'is' if len(ids) == 1 else 'are'}"
-
-
-def examples(ids: tuple[str, ...], shown: int = 5) -> str:
+def _examples(ids: Iterable[str], shown: int = 5) -> str:
     """Join the first few ids."""
-    return ", ".join(ids[:shown]) + (" …" if len(ids) > shown else "")
+    ordered = sorted(ids)
+    return ", ".join(ordered[:shown]) + (" …" if len(ordered) > shown else "")
 
 
 def align(before: Qrels, after: Qrels, rel: int = 1, keep_empty: bool = False) -> Sets:
@@ -282,7 +194,7 @@ def align(before: Qrels, after: Qrels, rel: int = 1, keep_empty: bool = False) -
     if not shared:
         raise CitebedError(
             f"the judgements '{before.name}' and '{after.name}' have no query in common: "
-            f"{examples(tuple(sorted(ours)), 3)} and {examples(tuple(sorted(theirs)), 3)}. "
+            f"{_examples(ours, 3)} and {_examples(theirs, 3)}. "
             "Do they belong together?"
         )
     emptied = shared - (relevant_counts(before, rel).keys() & relevant_counts(after, rel).keys())
@@ -296,25 +208,27 @@ def align(before: Qrels, after: Qrels, rel: int = 1, keep_empty: bool = False) -
     known = [q.table.filter(pl.col("relevance") >= 0) for q in (first, second)]
     shared_pairs = known[0].join(known[1], on=_PAIR, suffix="_after")
     other = (pl.col("relevance") >= rel) != (pl.col("relevance_after") >= rel)
-    return Sets(
-        before=first,
-        after=second,
-        query_ids=tuple(sorted(queries)),
-        only_before=tuple(sorted(ours - theirs)),
-        only_after=tuple(sorted(theirs - ours)),
-        emptied=tuple(sorted(emptied)),
-        kept_empty=keep_empty,
-        alike=_alike(first, second),
-        lost=known[0].height - shared_pairs.height,
-        changed=shared_pairs.filter(other).height,
-        facts=(_facts(first, rel), _facts(second, rel)),
+    lost, changed = known[0].height - shared_pairs.height, shared_pairs.filter(other).height
+    one, two = before.name, after.name
+    done = "kept, scoring 0 there" if keep_empty else "left out"
+    reasons = (
+        (ours - theirs, f"judged in {one} alone and left out"),
+        (theirs - ours, f"judged in {two} alone and left out"),
+        (emptied, f"without a relevant document in {one} or in {two}, and {done}"),
+        (_alike(first, second), f"judged alike in {one} and {two}, so their scores do not change"),
     )
-
-
-def relevant_counts(qrels: Qrels, rel: int) -> dict[str, int]:
-    """Count the relevant documents of each query that has any."""
-    counts = qrels.table.filter(pl.col("relevance") >= rel).group_by("query_id").len()
-    return dict(counts.iter_rows())
+    notes = [
+        f"{count(len(ids), 'query')} {'is' if len(ids) == 1 else 'are'} {why}: {_examples(ids)}"
+        for ids, why in reasons
+        if ids
+    ]
+    if lost or changed:
+        notes.append(
+            f"{two} does not extend {one}: it lacks {lost:,} of its judgements and "
+            f"differs on the relevance of {changed:,}"
+        )
+    facts = _facts(first, rel), _facts(second, rel)
+    return Sets(first, second, tuple(sorted(queries)), facts, tuple(notes))
 
 
 def _cut(qrels: Qrels, queries: set[str]) -> Qrels:
@@ -322,23 +236,22 @@ def _cut(qrels: Qrels, queries: set[str]) -> Qrels:
     return Qrels(table, qrels.name, qrels.source)
 
 
-def _facts(qrels: Qrels, rel: int) -> JudgementSet:
+def _facts(qrels: Qrels, rel: int) -> dict[str, Any]:
     counts = relevant_counts(qrels, rel)
     queries = qrels.table["query_id"].n_unique()
-    return JudgementSet(
-        name=qrels.name,
-        queries=queries,
-        judged=qrels.table.filter(pl.col("relevance") >= 0).height,
-        relevant=sum(counts.values()),
-        empty=queries - len(counts),
-        single=sum(number == 1 for number in counts.values()),
-    )
+    judged = qrels.table.filter(pl.col("relevance") >= 0).height
+    relevant = sum(counts.values())
+    return {
+        "judgements": qrels.name, "queries": queries, "judged": judged,
+        "relevant": relevant, "not_relevant": judged - relevant,
+        "empty": queries - len(counts),
+        "single": sum(number == 1 for number in counts.values()),
+    }  # fmt: skip
 
 
-def _alike(before: Qrels, after: Qrels) -> tuple[str, ...]:
+def _alike(before: Qrels, after: Qrels) -> set[str]:
     """Return the queries whose judgements are the same in both sets."""
     judged = [*_PAIR, "relevance"]
     one, two = before.table.select(judged), after.table.select(judged)
     moved = [x.join(y, on=judged, how="anti")["query_id"] for x, y in ((one, two), (two, one))]
-    same = set(one["query_id"]) - set(pl.concat(moved))
-    return tuple(sorted(same))
+    return set(one["query_id"]) - set(pl.concat(moved))

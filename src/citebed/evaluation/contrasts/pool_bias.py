@@ -14,22 +14,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from citebed.errors import CitebedError
-from citebed.evaluation.contrasts.changes import without_intervals
+from citebed.evaluation.contrasts.changes import to_table, without_intervals
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.names import measures as parse_measures
 from citebed.evaluation.measures.rankings import Rankings, match
 from citebed.evaluation.options import POOLED, PoolBiasOptions
 from citebed.evaluation.scoring.comparison import Comparison, compare
 from citebed.evaluation.scoring.evaluation import evaluate_under
-from citebed.evaluation.statistics import adjust, kendall_tau, paired_test, tau_ap
-from citebed.frames import FlatRow, MultiTableResult
+from citebed.evaluation.statistics.corrections import adjust
+from citebed.evaluation.statistics.correlations import kendall_tau, tau_ap
+from citebed.evaluation.statistics.paired import paired_test
+from citebed.frames import MultiTableResult
 from citebed.runs.query_files import read_groups
 from citebed.runs.ranking import Ranked, SortedQrels, prepare, rank
 from citebed.runs.reader import as_qrels, as_runs, check_names
@@ -37,56 +40,21 @@ from citebed.runs.tables import Floats, Qrels
 from citebed.runs.trec_files import QRELS
 
 
-@dataclass(frozen=True)
-class ScoreDrop(FlatRow):
-    """A run's score with all judgements, and without the ones that only its team contributed.
-
-    ``unique`` and ``unique_relevant`` count the latter. Ranks (1 is best) are among all runs under
-    the same judgements; runs with equal scores share the better rank. ``share`` is the change as a
-    share of the score before.
-    """
-
-    team: str
-    run: str
-    measure: str
-    unique: int
-    unique_relevant: int
-    before: float
-    after: float
-    change: float
-    share: float
-    before_rank: int
-    after_rank: int
-
-
-@dataclass(frozen=True)
-class RankingAgreement(FlatRow):
-    """Correlations of the order of all runs with and without a team's own judgements."""
-
-    team: str
-    measure: str
-    kendall: float
-    tau_ap: float
-
-
-@dataclass(frozen=True)
-class UnjudgedShare(FlatRow):
-    """The share of unjudged documents up to ``cutoff``, with and without a team's judgements."""
-
-    team: str
-    run: str
-    cutoff: int
-    looked_at: int
-    before: float
-    after: float
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class PoolBias(MultiTableResult):
     """The bias of a pool.
 
     ``unclaimed`` counts judgements of documents that no run has within the depth. ``undecided``
-    counts pairs of runs, over all measures, without a significant difference.
+    counts pairs of runs, over all measures, without a significant difference. ``parts`` are tables:
+
+    - ``falls``: a run's score with all judgements, and without the ones that only its team
+      contributed (``unique``, ``unique_relevant``). Ranks (1 is best) are among all runs under the
+      same judgements; runs with equal scores share the better rank. ``share`` is the change as a
+      share of the score before.
+    - ``orders``: correlations of the order of all runs with and without a team's own judgements.
+    - ``unjudged``: the share of unjudged documents up to ``cutoff``, with and without a team's
+      judgements.
+    - ``conclusions``: the result of `worst_cases`.
     """
 
     PARTS = ("falls", "orders", "unjudged", "conclusions")
@@ -96,19 +64,12 @@ class PoolBias(MultiTableResult):
     depth: int
     judged: int
     unclaimed: int
-    falls: tuple[ScoreDrop, ...]
-    orders: tuple[RankingAgreement, ...]
-    shares: tuple[UnjudgedShare, ...]
-    bounds: tuple[WorstCase, ...]
     undecided: int
+    parts: Mapping[str, pl.DataFrame]
 
     def rows(self, part: str) -> list[dict[str, Any]]:
         """Return one of the ``PARTS`` as flat rows."""
-        parts: Mapping[str, Sequence[FlatRow]] = {
-            "falls": self.falls, "orders": self.orders,
-            "unjudged": self.shares, "conclusions": self.bounds,
-        }  # fmt: skip
-        return [row.row() for row in parts[part]]
+        return self.parts[part].to_dicts()
 
 
 def pool_bias(
@@ -138,89 +99,81 @@ def pool_bias(
     (evaluation,) = evaluate_under([judged], tables, chosen, options.settings)
     ranked = {run.name: rank(run, options.settings.score_type) for run in tables}
     teams = assign_teams(list(ranked), options.teams)
-    study = _Study(judged, ranked, teams, chosen, options)
-    left_out = [
-        study.leave_out(unique) for unique in unique_judgements(known, ranked, teams, options.depth)
-    ]
     compared = compare(
         evaluation, options.design, without_intervals(options.design, options.resampling)
     )
+    pool = pool_documents(ranked, teams, options.depth)
+    unique = unique_judgements(known, pool)
     return PoolBias(
         qrels=known.name,
         depth=options.depth,
         judged=int((judged.relevance >= 0).sum()),
-        unclaimed=count_unpooled(known, ranked.values(), options.depth),
-        falls=tuple(fall for falls, _, _ in left_out for fall in falls),
-        orders=tuple(order for _, orders, _ in left_out for order in orders),
-        shares=tuple(share for _, _, shares in left_out for share in shares),
-        bounds=tuple(worst_cases(known, ranked, options, chosen, compared)),
+        unclaimed=count_unpooled(known, pool),
         undecided=sum(not comparison.significant for comparison in compared),
+        parts={
+            **leave_out_each(judged, ranked, teams, unique, chosen, options),
+            "conclusions": worst_cases(known, ranked, options, chosen, compared),
+        },
     )
 
 
-class _Study:
-    """All runs with all judgements, and what changes without each team."""
+def leave_out_each(
+    qrels: SortedQrels,
+    runs: Mapping[str, Ranked],
+    teams: Mapping[str, str],
+    unique: Sequence[UniqueJudgements],
+    measures: Sequence[Measure],
+    options: PoolBiasOptions,
+) -> dict[str, pl.DataFrame]:
+    """Score all runs without the judgements that one team alone contributed, team by team."""
 
-    def __init__(
-        self,
-        qrels: SortedQrels,
-        runs: Mapping[str, Ranked],
-        teams: Mapping[str, str],
-        measures: tuple[Measure, ...],
-        options: PoolBiasOptions,
-    ) -> None:
-        self._runs, self._teams = runs, teams
-        self._measures, self._options = measures, options
-        self._full, self._scores = self._score(qrels)
+    def summaries(matched: Sequence[Rankings]) -> Floats:
+        """Return a row per measure, a column per run."""
+        counted = [slice(None) if options.settings.complete else of.in_run for of in matched]
+        pairs = list(zip(matched, counted, strict=True))
+        return np.array([[m.summary(m.values(of)[which]) for of, which in pairs] for m in measures])
 
-    def leave_out(
-        self, unique: UniqueJudgements
-    ) -> tuple[list[ScoreDrop], list[RankingAgreement], list[UnjudgedShare]]:
-        """Score all runs without the judgements that one team alone contributed."""
-        seen, scores = self._score(prepare(unique.rest))
-        team, names = unique.team, list(self._runs)
-        own = [at for at, name in enumerate(names) if self._teams[name] == team]
-        falls, orders, shares = [], [], []
-        for measure, full, rest in zip(self._measures, self._scores.T, scores.T, strict=True):
+    everything = [match(qrels, ranked) for ranked in runs.values()]
+    full, falls, orders, shares = summaries(everything), [], [], []
+    for of in unique:
+        judged, grades = prepare(of.rest), of.judged["relevance"]
+        matched = [match(judged, ranked) for ranked in runs.values()]
+        own = [(at, name) for at, name in enumerate(runs) if teams[name] == of.team]
+        for measure, every, rest in zip(measures, full, summaries(matched), strict=True):
             orders.append(
-                RankingAgreement(team, str(measure), kendall_tau(full, rest), tau_ap(full, rest))
-            )
-            for at in own:
-                before, after = float(full[at]), float(rest[at])
+                {
+                    "team": of.team, "measure": str(measure),
+                    "kendall": kendall_tau(every, rest), "tau_ap": tau_ap(every, rest),
+                }
+            )  # fmt: skip
+            for at, name in own:
+                before, after = float(every[at]), float(rest[at])
                 falls.append(
-                    ScoreDrop(
-                        team=team,
-                        run=names[at],
-                        measure=str(measure),
-                        unique=unique.judged.height,
-                        unique_relevant=unique.relevant(max(1, measure.rel)),
-                        before=before,
-                        after=after,
-                        change=after - before,
-                        share=(after - before) / before if before else math.nan,
-                        before_rank=1 + int((full > before).sum()),
-                        after_rank=1 + int((rest > after).sum()),
-                    )
-                )
-        for at in own:
-            for cutoff in self._options.cutoffs:
-                looked_at = int(np.minimum(self._full[at].retrieved, cutoff).sum())
-                known = [
-                    int(((of.relevance >= 0) & (of.rank <= cutoff)).sum())
-                    for of in (self._full[at], seen[at])
-                ]
-                before, after = ((looked_at - number) / looked_at for number in known)
-                shares.append(UnjudgedShare(team, names[at], cutoff, looked_at, before, after))
-        return falls, orders, shares
-
-    def _score(self, qrels: SortedQrels) -> tuple[list[Rankings], Floats]:
-        """Return the runs' rankings and summaries, one row per run, one column per measure."""
-        seen = [match(qrels, ranked) for ranked in self._runs.values()]
-        rows = []
-        for of in seen:
-            counted = np.ones_like(of.in_run) if self._options.settings.complete else of.in_run
-            rows.append([each.summary(each.values(of)[counted]) for each in self._measures])
-        return seen, np.array(rows)
+                    {
+                        "team": of.team, "run": name, "measure": str(measure),
+                        "unique": of.judged.height,
+                        "unique_relevant": int((grades >= max(1, measure.rel)).sum()),
+                        "before": before, "after": after, "change": after - before,
+                        "share": (after - before) / before if before else math.nan,
+                        "before_rank": 1 + int((every > before).sum()),
+                        "after_rank": 1 + int((rest > after).sum()),
+                    }
+                )  # fmt: skip
+        for (at, name), cutoff in product(own, options.cutoffs):
+            looked_at = int(np.minimum(everything[at].retrieved, cutoff).sum())
+            known = [
+                int(((seen.relevance >= 0) & (seen.rank <= cutoff)).sum())
+                for seen in (everything[at], matched[at])
+            ]
+            before, after = ((looked_at - number) / looked_at for number in known)
+            shares.append(
+                {
+                    "team": of.team, "run": name, "cutoff": cutoff, "looked_at": looked_at,
+                    "before": before, "after": after,
+                }
+            )  # fmt: skip
+    parts = {"falls": falls, "orders": orders, "unjudged": shares}
+    return {part: to_table(rows) for part, rows in parts.items()}
 
 
 # --- the judging pool: what each team contributed -------------------------------------------
@@ -230,17 +183,12 @@ VERDICTS: tuple[Verdict, ...] = ("stands", "cannot be told", "may turn round")
 _PAIR = ("query_id", "doc_id")
 
 
-@dataclass(frozen=True, eq=False)
-class UniqueJudgements:
+class UniqueJudgements(NamedTuple):
     """The judgements that one team alone contributed, and all others."""
 
     team: str
     judged: pl.DataFrame
     rest: Qrels
-
-    def relevant(self, rel: int = 1) -> int:
-        """Count the relevant documents among the team's own judgements."""
-        return self.judged.filter(pl.col("relevance") >= rel).height
 
 
 def assign_teams(
@@ -270,33 +218,32 @@ def top_documents(ranked: Ranked, depth: int) -> pl.DataFrame:
     )
 
 
-def unique_judgements(
-    qrels: Qrels, runs: Mapping[str, Ranked], teams: Mapping[str, str], depth: int
-) -> list[UniqueJudgements]:
-    """Return, for each team, the judgements of documents that it alone retrieved within ``depth``.
+def pool_documents(
+    runs: Mapping[str, Ranked], teams: Mapping[str, str], depth: int
+) -> pl.DataFrame:
+    """Return what the teams retrieved within ``depth``, by the order of their first runs."""
+    tops = (top_documents(ranked, depth).with_columns(team=pl.lit(teams[name]))
+            for name, ranked in runs.items())  # fmt: skip
+    return pl.concat(list(tops)).unique(maintain_order=True)
 
-    Judged documents that no run retrieved within ``depth`` belong to no team. Teams are in the
-    order of their first run.
+
+def unique_judgements(qrels: Qrels, pool: pl.DataFrame) -> list[UniqueJudgements]:
+    """Return, for each team, the judgements of documents that it alone contributed to the pool.
+
+    Judged documents that are not in the pool belong to no team.
     """
-    pool = pl.concat(
-        [
-            top_documents(ranked, depth).with_columns(pl.lit(teams[name]).alias("team"))
-            for name, ranked in runs.items()
-        ]
-    ).unique()
     alone = pool.group_by(_PAIR).agg(pl.col("team").first(), pl.len()).filter(pl.col("len") == 1)
     known = qrels.table.filter(pl.col("relevance") >= 0)
     own = known.join(alone.select(*_PAIR, "team"), on=_PAIR)
     return [
         UniqueJudgements(team, judged, remove_judgements(qrels, judged))
-        for team in dict.fromkeys(teams[name] for name in runs)
+        for team in pool["team"].unique(maintain_order=True)
         for judged in [own.filter(pl.col("team") == team).sort(_PAIR)]
     ]
 
 
-def count_unpooled(qrels: Qrels, runs: Iterable[Ranked], depth: int) -> int:
-    """Count the judgements of documents that no run has within ``depth``."""
-    pool = pl.concat([top_documents(ranked, depth) for ranked in runs]).unique()
+def count_unpooled(qrels: Qrels, pool: pl.DataFrame) -> int:
+    """Count the judgements of documents that are not in the pool."""
     known = qrels.table.filter(pl.col("relevance") >= 0)
     return known.join(pool, on=_PAIR, how="anti").height
 
@@ -315,9 +262,14 @@ def remove_judgements(qrels: Qrels, judged: pl.DataFrame) -> Qrels:
 # --- worst cases of unjudged documents ------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class WorstCase(FlatRow):
-    """A significant difference between two runs, as judged and in its worst case.
+def worst_cases(
+    qrels: Qrels,
+    runs: Mapping[str, Ranked],
+    options: PoolBiasOptions,
+    measures: Sequence[Measure],
+    compared: Sequence[Comparison],
+) -> pl.DataFrame:
+    """Return the significant differences between two runs, as judged and in their worst case.
 
     ``cutoff`` is the measure's, or else the pool depth; ``winner_unjudged`` and ``loser_unjudged``
     count unjudged documents within it. ``difference`` is the winner's lead as judged. ``worst`` is
@@ -325,48 +277,6 @@ class WorstCase(FlatRow):
     relevant with the highest grade. ``p`` and ``worst_p`` are corrected. Both runs are scored under
     the same hypothetical judgements, so that a lost lead is one that assessors could have caused.
     """
-
-    measure: str
-    winner: str
-    loser: str
-    cutoff: int
-    winner_unjudged: int
-    loser_unjudged: int
-    difference: float
-    p: float
-    worst: float
-    worst_p: float
-    verdict: Verdict
-
-    def sentence(self) -> str:
-        """Return the verdict as a sentence."""
-        lead = f"{self.winner} beats {self.loser} in {self.measure}"
-        if not self.winner_unjudged and not self.loser_unjudged:
-            return f"{lead}; every document that counts was judged."
-        if self.verdict == "stands":
-            return (
-                f"{lead}, even if all unjudged documents of {self.loser} were relevant and none "
-                f"of {self.winner}'s."
-            )
-        then = (
-            "the difference would not be significant"
-            if self.verdict == "cannot be told"
-            else f"{self.loser} would be significantly better"
-        )
-        return (
-            f"{lead} as judged; were the unjudged documents that only {self.loser} has relevant, "
-            f"{then}."
-        )
-
-
-def worst_cases(
-    qrels: Qrels,
-    runs: Mapping[str, Ranked],
-    options: PoolBiasOptions,
-    measures: Sequence[Measure],
-    compared: Sequence[Comparison],
-) -> list[WorstCase]:
-    """Return the worst case of each significant comparison."""
     if options.design.correction == "tukey":
         raise CitebedError(
             "Tukey's test has no p-value for a single pair, which worst cases need. Correct "
@@ -391,21 +301,21 @@ def worst_cases(
         if worst_p < options.design.alpha:
             verdict = "stands" if worst > 0 else "may turn round"
         rows.append(
-            WorstCase(
-                measure=str(measure),
-                winner=winner,
-                loser=loser,
-                cutoff=cutoff,
-                winner_unjudged=unjudged[0].height,
-                loser_unjudged=unjudged[1].height,
-                difference=abs(comparison.value - comparison.base_value),
-                p=comparison.p_adjusted,
-                worst=worst,
-                worst_p=worst_p,
-                verdict=verdict,
-            )
+            {
+                "measure": str(measure),
+                "winner": winner,
+                "loser": loser,
+                "cutoff": cutoff,
+                "winner_unjudged": unjudged[0].height,
+                "loser_unjudged": unjudged[1].height,
+                "difference": abs(comparison.value - comparison.base_value),
+                "p": comparison.p_adjusted,
+                "worst": worst,
+                "worst_p": worst_p,
+                "verdict": verdict,
+            }
         )
-    return rows
+    return to_table(rows)
 
 
 def _unjudged(qrels: Qrels, ranked: Ranked, cutoff: int) -> pl.DataFrame:

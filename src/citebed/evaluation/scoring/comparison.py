@@ -19,20 +19,16 @@ from citebed.evaluation.scoring.run_scores import (
     crossed_mean_interval,
     find_run,
 )
-from citebed.evaluation.statistics import (
-    Interval,
-    TestResult,
-    adjust,
-    clustering,
-    effect,
-    mean_interval,
-    paired_test,
-    smallest_effect,
-    tukey,
-)
+from citebed.evaluation.statistics.corrections import adjust, tukey
 from citebed.evaluation.statistics.crossed import CROSSED_TESTS, Crossed, crossed_test
-from citebed.evaluation.statistics.effects import noncentrality
-from citebed.evaluation.statistics.intervals import Bounds
+from citebed.evaluation.statistics.effects import (
+    design_effect,
+    effect,
+    noncentrality,
+    smallest_effect,
+)
+from citebed.evaluation.statistics.intervals import Bounds, Interval, mean_interval
+from citebed.evaluation.statistics.paired import TestResult, paired_test
 from citebed.frames import FlatRow, TableResult, rows_to_frame
 from citebed.runs.tables import Floats
 
@@ -149,15 +145,12 @@ def compare_scores(
             continue
         group = [_compared(measure, at, *pair, design, resampling) for pair in pairs]
         if design.correction == "tukey":
-            adjusted = [
-                pair.p_value
-                for pair in tukey(
-                    np.stack([measure.scaled(run.values[at]) for run in runs], axis=1),
-                    clusters=resampling.labels(runs[0].query_ids.to_list()),
-                    samples=resampling.samples or 10_000,
-                    seed=resampling.seed,
-                )
-            ]
+            adjusted = tukey(
+                np.stack([measure.scaled(run.values[at]) for run in runs], axis=1),
+                clusters=resampling.labels(runs[0].query_ids.to_list()),
+                samples=resampling.samples or 10_000,
+                seed=resampling.seed,
+            ).tolist()
         else:
             adjusted = adjust([of.p for of in group], design.correction).tolist()
         compared += [
@@ -232,7 +225,7 @@ def _compared(
         ties=size.ties,
         losses=size.losses,
         smallest=tested.smallest,
-        design_effect=clustering(differences, labels).design_effect if labels else math.nan,
+        design_effect=design_effect(differences, labels) if labels else math.nan,
         test=design.test,
         statistic=test.statistic,
         p=test.p_value,

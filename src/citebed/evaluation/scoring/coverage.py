@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -119,18 +119,28 @@ def _examples(ids: tuple[str, ...], number: int) -> str:
     return ", ".join(ids) + (" …" if number > len(ids) else "")
 
 
+class AlignedRun(NamedTuple):
+    """A run matched with judgements.
+
+    ``query_ids`` are all queries of the run; ``rankings`` has its judged documents. ``in_32_bits``
+    has the rankings of queries in which 32-bit scores create new ties.
+    """
+
+    run: str
+    tag: str | None
+    query_ids: pl.Series
+    rankings: Rankings
+    in_32_bits: Rankings | None = None
+
+
 def compute_coverage(
-    run: str,
-    query_ids: pl.Series,
-    rankings: Rankings,
-    measures: Sequence[Measure],
-    values: Floats,
-    counted: Flags,
+    matched: AlignedRun, measures: Sequence[Measure], values: Floats, counted: Flags
 ) -> Coverage:
-    """Compute the coverage of a run with these queries.
+    """Compute the coverage of a run.
 
     ``values`` has one row per measure, over all judged queries; ``counted`` are the measured ones.
     """
+    rankings, in_32_bits, query_ids = matched.rankings, matched.in_32_bits, matched.query_ids
     missing = rankings.query_ids.to_numpy()[~rankings.in_run]
     unknown = query_ids.filter(~query_ids.is_in(rankings.query_ids.implode())).sort()
     ties, tied = _boundary_ties(rankings)
@@ -146,12 +156,18 @@ def compute_coverage(
         for order in orders:
             moved = np.where(rankings.with_ties, measure.values(order), row)
             ends.append(measure.summary(moved[counted]))
-        unjudged = looked_at - int(known.sum())
+        unjudged, changed, narrow = looked_at - int(known.sum()), 0, None
+        if in_32_bits is not None:
+            narrow_row = np.where(in_32_bits.in_run, measure.values(in_32_bits), row)
+            changed = int((np.abs(narrow_row - row)[counted] > 1e-12).sum())
+            narrow = measure.summary(narrow_row[counted]) if changed else None
         covered.append(
-            MeasureCoverage(str(measure), looked_at, unjudged, min(ends), max(ends), ends[0])
+            MeasureCoverage(
+                str(measure), looked_at, unjudged, min(ends), max(ends), ends[0], changed, narrow
+            )
         )
     return Coverage(
-        run=run,
+        run=matched.run,
         judged=rankings.queries,
         in_run=len(query_ids),
         measured=int(counted.sum()),
@@ -169,16 +185,11 @@ def compute_coverage(
 
 def _boundary_ties(rankings: Rankings) -> tuple[int, int]:
     """Count groups of equal scores whose documents differ in relevance, and their documents."""
-    rows = np.flatnonzero(rankings.tie_size > 1)
-    if not len(rows):
+    tied = rankings.rows(rankings.tie_size > 1)
+    if not len(tied.query):
         return 0, 0
-    query, first = rankings.query[rows], rankings.tie_first[rows]
-    grade = np.maximum(rankings.relevance[rows], 0)
-    new = np.ones(len(rows), bool)
-    new[1:] = (query[1:] != query[:-1]) | (first[1:] != first[:-1])
-    at = np.flatnonzero(new)
-    size = rankings.tie_size[rows][at]
-    known = np.diff(np.append(at, len(rows)))
+    grade, at = np.maximum(tied.relevance, 0), np.flatnonzero(tied.new_tie)
+    size, known = tied.tie_size[at], np.diff(np.append(at, len(tied.query)))
     best, worst = np.maximum.reduceat(grade, at), np.minimum.reduceat(grade, at)
     worst = np.where(known < size, 0, worst)
     differ = best != worst

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
@@ -15,8 +15,8 @@ from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.names import measure as parse_measure
 from citebed.evaluation.measures.rankings import Rankings, match
 from citebed.evaluation.options import TREC_EVAL, Resampling, Settings
-from citebed.evaluation.scoring.coverage import Coverage, compute_coverage
-from citebed.evaluation.statistics import Interval, mean_intervals
+from citebed.evaluation.scoring.coverage import AlignedRun, Coverage, compute_coverage
+from citebed.evaluation.statistics.intervals import Interval, mean_intervals
 from citebed.runs.ranking import (
     Ranked,
     SortedQrels,
@@ -66,15 +66,8 @@ class QueryScores:
     pairs: PairScores | None = field(default=None, kw_only=True)
 
 
-class HasRunName(Protocol):
-    """Anything with a run's name."""
-
-    @property
-    def run(self) -> str:
-        """The run's name."""
-
-
-_Named = TypeVar("_Named", bound=HasRunName)
+_Scores = TypeVar("_Scores", bound=Any)
+"""Scores of a run, whose name is ``run``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +105,7 @@ class RunScores(QueryScores):
         )
 
 
-def find_run(name: str, runs: Sequence[_Named]) -> _Named:
+def find_run(name: str, runs: Sequence[_Scores]) -> _Scores:
     """Return the run with this name, or raise an error."""
     for scores in runs:
         if scores.run == name:
@@ -148,38 +141,6 @@ def score_run(
     return score_aligned(qrels.name, matched, measures, settings)
 
 
-def _with_32_bits(scored: RunScores, rankings: Rankings) -> Coverage:
-    """Add how scores change with 32-bit ``rankings``, of the queries that then have new ties."""
-    in_mean = rankings.query_ids.is_in(scored.query_ids.implode()).to_numpy()
-    measured = []
-    for measure, values, coverage in zip(
-        scored.measures, scored.values, scored.ledger.measures, strict=True
-    ):
-        others = np.where(rankings.in_run, measure.values(rankings), 0.0)[in_mean]
-        moved = np.where(rankings.in_run[in_mean], others, values)
-        changed = int((np.abs(moved - values) > 1e-12).sum())
-        measured.append(
-            replace(coverage, queries_in_32_bits=changed, in_32_bits=measure.summary(moved))
-            if changed
-            else coverage
-        )
-    return replace(scored.ledger, measures=tuple(measured))
-
-
-class AlignedRun(NamedTuple):
-    """A run matched with judgements.
-
-    ``query_ids`` are all queries of the run; ``rankings`` has its judged documents. ``in_32_bits``
-    has the rankings of queries in which 32-bit scores create new ties.
-    """
-
-    run: str
-    tag: str | None
-    query_ids: pl.Series
-    rankings: Rankings
-    in_32_bits: Rankings | None = None
-
-
 def score_aligned(
     qrels: str, matched: AlignedRun, measures: Sequence[Measure], settings: Settings = TREC_EVAL
 ) -> RunScores:
@@ -189,13 +150,10 @@ def score_aligned(
         raise CitebedError(_nothing_shared(qrels, matched))
     in_mean: Flags = np.ones_like(rankings.in_run) if settings.complete else rankings.in_run
     values = np.stack([measure.values(rankings) for measure in measures])
-    ledger = compute_coverage(matched.run, matched.query_ids, rankings, measures, values, in_mean)
+    ledger = compute_coverage(matched, measures, values, in_mean)
     query_ids = rankings.query_ids.filter(pl.Series(in_mean))
     scored = values[:, in_mean]
-    scores = RunScores(matched.run, tuple(measures), query_ids, scored, ledger, matched.tag)
-    if matched.in_32_bits is None:
-        return scores
-    return replace(scores, ledger=_with_32_bits(scores, matched.in_32_bits))
+    return RunScores(matched.run, tuple(measures), query_ids, scored, ledger, matched.tag)
 
 
 def _match(qrels: SortedQrels, ranked: Ranked) -> Rankings:

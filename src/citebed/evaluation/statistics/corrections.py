@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -66,26 +64,16 @@ def adjust(p_values: ArrayLike, method: str) -> Floats:
 # --- Tukey's honestly significant differences ------------------------------------------------
 
 
-class Pair(NamedTuple):
-    """Two systems by column, the mean of the second minus the first, and its p-value.
-
-    The p-value is already corrected for all pairs.
-    """
-
-    first: int
-    second: int
-    difference: float
-    p_value: float
-
-
 def tukey(
     matrix: ArrayLike,
     *,
     clusters: Labels | None = None,
     samples: int = 10_000,
     seed: int = 0,
-) -> list[Pair]:
+) -> Floats:
     """Test all pairs of systems together; rows are queries, columns systems.
+
+    Return the p-value of each pair, corrected for all, in the order of ``combinations``.
 
     The p-values come from the range of the means after shuffling the systems within each query.
     This assumes only that systems are exchangeable within a query; with clusters, within a cluster,
@@ -96,19 +84,12 @@ def tukey(
     """
     check_samples(samples)
     table = as_matrix(matrix)
-    pairs = list(combinations(range(table.shape[1]), 2))
-    if not pairs or not len(table):
-        return [Pair(first, second, math.nan, math.nan) for first, second in pairs]
-    means = table.mean(axis=0)
-    differences = np.array([means[second] - means[first] for first, second in pairs])
-    p_values = np.ones(len(differences))
-    if not np.all(table == table[:, :1]):
-        units = make_units(table, clusters)
-        ranges = np.sort(shuffled_ranges(units.sums, samples, seed) / units.n_queries)
-        bounds = np.abs(differences) - 1e-10 * float(np.abs(table).max())
-        extreme = len(ranges) - np.searchsorted(ranges, bounds, side="left")
-        p_values = (1 + extreme) / (1 + len(ranges))
-    return [
-        Pair(first, second, float(difference), float(p))
-        for (first, second), difference, p in zip(pairs, differences, p_values, strict=True)
-    ]
+    pairs = combinations(table.mean(axis=0), 2)
+    differences = np.array([second - first for first, second in pairs])
+    if np.all(table == table[:, :1]):
+        return np.ones(len(differences))
+    units = make_units(table, clusters)
+    ranges = np.sort(shuffled_ranges(units.sums, samples, seed) / units.n_queries)
+    bounds = np.abs(differences) - 1e-10 * float(np.abs(table).max())
+    extreme = len(ranges) - np.searchsorted(ranges, bounds, side="left")
+    return np.asarray((1 + extreme) / (1 + len(ranges)))

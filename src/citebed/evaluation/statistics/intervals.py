@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -142,31 +142,13 @@ INTERVALS: dict[str, Callable[[_Column, float], Interval]] = {
 """All kinds of interval by name, the default first."""
 
 
-def mean_interval(  # noqa: PLR0913 - each is one that a notebook user looks for
-    values: ArrayLike,
-    *,
-    clusters: Labels | None = None,
-    level: float = 0.95,
-    samples: int = 10_000,
-    seed: int = 0,
-    method: str = "studentised",
-    bounds: Bounds | None = None,
-) -> Interval:
+def mean_interval(values: ArrayLike, *, bounds: Bounds | None = None, **options: Any) -> Interval:
     """Compute an interval for the mean, given one value per query; see `mean_intervals`."""
-    column = as_values(values)[:, None]
-    (interval,) = mean_intervals(
-        column,
-        clusters=clusters,
-        level=level,
-        samples=samples,
-        seed=seed,
-        method=method,
-        bounds=[bounds],
-    )
+    (interval,) = mean_intervals(as_values(values)[:, None], bounds=[bounds], **options)
     return interval
 
 
-def mean_intervals(  # noqa: PLR0913 - as above
+def mean_intervals(  # noqa: PLR0913 - each is one that a notebook user looks for
     matrix: ArrayLike,
     *,
     clusters: Labels | None = None,

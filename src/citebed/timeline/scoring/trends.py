@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from citebed.evaluation.statistics import Interval, kendall_tau
+from citebed.evaluation.statistics.correlations import kendall_tau
+from citebed.evaluation.statistics.intervals import Interval
 from citebed.evaluation.statistics.units import average_ranks
 from citebed.runs.tables import Floats
 from citebed.runs.times import DAY

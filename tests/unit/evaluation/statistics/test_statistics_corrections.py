@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.reference import statistics as slow
 
 from citebed.errors import CitebedError, UnknownName
-from citebed.evaluation.statistics import CORRECTIONS, adjust
+from citebed.evaluation.statistics.corrections import CORRECTIONS, adjust
 
 P_VALUES = st.lists(st.floats(0, 1), max_size=12)
 

@@ -12,8 +12,13 @@ from hypothesis import strategies as st
 from tests.reference import statistics as slow
 
 from citebed.errors import CitebedError
-from citebed.evaluation.statistics import kendall_tau, pearson, spearman, tau_ap
-from citebed.evaluation.statistics.correlations import greater_before
+from citebed.evaluation.statistics.correlations import (
+    greater_before,
+    kendall_tau,
+    pearson,
+    spearman,
+    tau_ap,
+)
 
 ALL = (kendall_tau, pearson, spearman, tau_ap)
 GRADES = st.integers(0, 4).map(float)

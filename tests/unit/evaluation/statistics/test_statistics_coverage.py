@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from tests.sampling import sized
 
-from citebed.evaluation.statistics import TESTS, mean_interval, paired_test
+from citebed.evaluation.statistics.intervals import mean_interval
+from citebed.evaluation.statistics.paired import TESTS, paired_test
 
 REPEATS = sized(200, 400)
 SIZES = np.array([1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 25, 30, 40] * 2)

@@ -13,8 +13,13 @@ from hypothesis import strategies as st
 from tests.reference import statistics as reference
 
 from citebed.errors import CitebedError, UnknownName
-from citebed.evaluation.statistics import crossed_cells, crossed_interval, crossed_test
-from citebed.evaluation.statistics.crossed import _resampled, crossed_ratios
+from citebed.evaluation.statistics.crossed import (
+    _resampled,
+    crossed_cells,
+    crossed_interval,
+    crossed_ratios,
+    crossed_test,
+)
 
 # Not every query is in every slice.
 CELLS: list[reference.Cell] = [

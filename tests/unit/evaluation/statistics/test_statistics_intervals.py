@@ -15,8 +15,14 @@ from tests.reference import statistics as slow
 from tests.sampling import examples
 
 from citebed.errors import CitebedError, UnknownName
-from citebed.evaluation.statistics import INTERVALS, Interval, mean_interval, mean_intervals
-from citebed.evaluation.statistics.intervals import bounded_interval, least_share
+from citebed.evaluation.statistics.intervals import (
+    INTERVALS,
+    Interval,
+    bounded_interval,
+    least_share,
+    mean_interval,
+    mean_intervals,
+)
 from citebed.evaluation.statistics.resampling import resampled_sums
 from citebed.evaluation.statistics.units import make_units
 
@@ -215,7 +221,8 @@ def test_the_share_of_successes_is_that_of_the_beta_distribution(
 
 def test_intervals_do_not_wait_for_scipy() -> None:
     code = (
-        "import sys; from citebed.evaluation.statistics import mean_interval as interval; "
+        "import sys; "
+        "from citebed.evaluation.statistics.intervals import mean_interval as interval; "
         "interval([0, 1, 1], bounds=(0, 1)); interval([0.1, 0.5, 0.2]); "
         "print('scipy' in sys.modules)"
     )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.reference import statistics as slow
 
 from citebed.errors import CitebedError, UnknownName
-from citebed.evaluation.statistics import TESTS, paired_test
+from citebed.evaluation.statistics.paired import TESTS, paired_test
 
 # Multiples of 1/8 are exact, so that ties on paper are ties in the machine.
 EIGHTHS = st.integers(-8, 8).map(lambda i: i / 8)

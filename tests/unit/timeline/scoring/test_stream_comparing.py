@@ -17,7 +17,7 @@ from tests.simulated_streams import START, WEEK, WEEKS, Stream, scored, stream, 
 import citebed
 from citebed.cli.app import main
 from citebed.errors import CitebedError, UnknownName
-from citebed.evaluation.statistics import crossed_cells, crossed_interval, crossed_test
+from citebed.evaluation.statistics.crossed import crossed_cells, crossed_interval, crossed_test
 from citebed.timeline.timelines import Timeline, timeline
 
 SLICES = [(START + week * WEEK, START + (week + 1) * WEEK) for week in range(WEEKS)]
