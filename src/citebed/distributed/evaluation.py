@@ -23,8 +23,9 @@ from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.names import measures as parse_measures
 from citebed.evaluation.measures.rankings import Rankings, match
 from citebed.evaluation.options import DEFAULT_MEASURES, TREC_EVAL, Settings
+from citebed.evaluation.scoring.coverage import AlignedRun
 from citebed.evaluation.scoring.evaluation import Evaluation
-from citebed.evaluation.scoring.run_scores import AlignedRun, score_aligned
+from citebed.evaluation.scoring.run_scores import score_aligned
 from citebed.runs.ranking import (
     Ranked,
     ScoreType,
