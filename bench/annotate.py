@@ -21,7 +21,7 @@ import citebed
 from citebed.papers.annotation import Annotation
 from citebed.papers.annotator import annotate
 from citebed.papers.pdf_reader import read_document
-from citebed.papers.reference_matcher import Bibliography
+from citebed.papers.reference_matcher import ReferenceMatcher
 from citebed.text.identifiers import normalise_doi
 
 _SAME = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-"})
@@ -68,10 +68,14 @@ def main() -> None:
     parser.add_argument("--errors", action="store_true")
     given = parser.parse_args()
     total: Counter[str] = Counter()
-    against = Bibliography(citebed.open(given.against).documents) if given.against else None
+    against, known = None, dict[str, str]()
+    if given.against:
+        documents = citebed.open(given.against).documents
+        against = ReferenceMatcher(documents)
+        known = dict(documents.drop_nulls("doi").select("doc_id", "doi").iter_rows())
     for pdf in sorted(given.pdfs.glob("*.pdf")):
         (xml,) = given.annotations.rglob(f"{pdf.stem}.xml")
-        counts = score(pdf, xml, given.errors, against)
+        counts = score(pdf, xml, given.errors, against, known)
         print(pdf.stem, report(counts), flush=True)
         total += counts
     print("all", report(total))
@@ -91,7 +95,9 @@ def report(c: Counter[str]) -> str:
     )
 
 
-def score(pdf: Path, xml: Path, errors: bool, against: Bibliography | None) -> Counter[str]:
+def score(
+    pdf: Path, xml: Path, errors: bool, against: ReferenceMatcher | None, known: dict[str, str]
+) -> Counter[str]:
     counts: Counter[str] = Counter()
     started = time.process_time()
     found = annotate(read_document(pypdfium2.PdfDocument(pdf)), pdf.stem, against=against)
@@ -103,7 +109,7 @@ def score(pdf: Path, xml: Path, errors: bool, against: Bibliography | None) -> C
     numbers = set(re.findall(r"^-?\s*\[(\d+)\]", dois, re.M))
     counts["their_refs"] = len(numbers)
     if against:
-        compare_links(dois, found, against, counts, errors)
+        compare_links(dois, found, known, counts, errors)
     counts["refs"] = len(numbers & {each.ref_id for each in found.references})
     texts = [bare(" ".join(s[0] for s in each)) for each in ours]
     used: set[int] = set()
@@ -130,18 +136,19 @@ def score(pdf: Path, xml: Path, errors: bool, against: Bibliography | None) -> C
 
 
 def compare_links(
-    dois: str, found: Annotation, against: Bibliography, counts: Counter[str], errors: bool
+    dois: str, found: Annotation, doi_by_id: dict[str, str], counts: Counter[str], errors: bool
 ) -> None:
     """DOIs of references whose paper is in the collection, as people stated them and as matched."""
     stated = {
         number: normalise_doi(doi)
         for number, doi in re.findall(r"^-?\s*\[(\d+)\]\s*(\S+)", dois, re.M)
     }
-    known = {number: doi for number, doi in stated.items() if doi and doi in against.dois}
+    dois_in_collection = set(doi_by_id.values())
+    known = {number: doi for number, doi in stated.items() if doi in dois_in_collection}
     ours = {each.ref_id: each for each in found.references}
     for number in stated.keys() | ours.keys():
         link = ours[number].doc_id if number in ours else None
-        linked = against.doi(link) if link else None
+        linked = doi_by_id.get(link) if link else None
         counts["linked"] += linked is not None
         counts["known"] += number in known
         right = linked is not None and linked == known.get(number)
