@@ -29,6 +29,7 @@ from citebed.training.settings import (
     Report,
     StaticSettings,
     StudentSettings,
+    Tensor,
     describe_device,
     format_duration,
     import_torch,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from citebed.collection import Collection
     from citebed.retrieval.vectors.model_files import Arrays
     from citebed.training.network import InitialModel
-    from citebed.training.run import Stage, Trainable, TrainingRun
+    from citebed.training.run import Stage
 
 Card = Mapping[str, Any]
 _PACKAGES = ("torch", "transformers", "numpy", "tokenizers", "safetensors")
@@ -124,19 +125,16 @@ def train_encoder(  # noqa: PLR0913 - options that a notebook user looks for
     import_torch()
     from citebed.training.encoder import EncoderTask, encoder_stages
     from citebed.training.network import read_initial_model
+    from citebed.training.run import weight_arrays
 
-    session = _Session(source, contexts, _output_path(out, adapter), machine, report)
     chosen = parse_settings(EncoderSettings, settings)
+    session = _Session(source, contexts, chosen, _output_path(out, adapter), machine, report)
     initial = read_initial_model(start, weights)
-    session.check(chosen)
     task = EncoderTask(initial, session.texts, chosen, session.device)
-    facts = {"start": {"name": initial.folder.path.name, "sha256": initial.fingerprint}}
-    network, stages = task.network, encoder_stages(task)
-    run = session.train(network, stages, {"settings": asdict(chosen), **facts}, task.measure)
-    card = session.card("encoder", chosen, facts)
-    _write_encoder(initial, network.arrays(), card, out, adapter, half)
-    run.finish()
-    return TrainingResult(session.path, card)
+    trained, stages = task.network.weights, encoder_stages(task)
+    card = session.train("encoder", trained, stages, task.measure, {"start": initial.facts})
+    _write_encoder(initial, weight_arrays(trained), card, out, adapter, half)
+    return session.finish(card)
 
 
 def train_student(  # noqa: PLR0913 - as above
@@ -162,20 +160,19 @@ def train_student(  # noqa: PLR0913 - as above
     from citebed.retrieval.vectors.trained_weights import read_adapter, write_student
     from citebed.training.encoder import StudentStage, StudentTask
     from citebed.training.network import read_initial_model
+    from citebed.training.run import weight_arrays
 
-    session = _Session(source, contexts, Path(out), machine, report)
-    chosen, model = parse_settings(StudentSettings, settings), read_initial_model(teacher)
-    session.check(chosen)
+    chosen = parse_settings(StudentSettings, settings)
+    session = _Session(source, contexts, chosen, Path(out), machine, report)
+    model = read_initial_model(teacher)
     task = StudentTask(model, session.texts, chosen, session.device)
-    facts = {"teacher": {"name": model.folder.path.name, "sha256": model.fingerprint}}
-    network, stages = task.student.network, [StudentStage(task)]
-    run = session.train(network, stages, {"settings": asdict(chosen), **facts}, task.measure)
-    card = session.card("student", chosen, facts)
-    _write_encoder(task.initial, network.arrays(), card, out, None, half)
+    trained, stages = task.student.network.weights, [StudentStage(task)]
+    card = session.train("student", trained, stages, task.measure, {"teacher": model.facts})
+    arrays = weight_arrays(trained)
+    _write_encoder(task.initial, arrays, card, out, None, half)
     if file is not None:
-        write_student(Path(file), network.arrays(), read_adapter().fingerprint, {"card": card})
-    run.finish()
-    return TrainingResult(session.path, card)
+        write_student(Path(file), arrays, read_adapter().file.fingerprint, {"card": card})
+    return session.finish(card)
 
 
 def train_static(  # noqa: PLR0913 - as above
@@ -199,24 +196,22 @@ def train_static(  # noqa: PLR0913 - as above
     """
     import_torch()
     from citebed.retrieval.vectors.static_model import write_static_model
+    from citebed.training.run import weight_arrays
     from citebed.training.word_vectors import StaticStage, StaticTask
 
-    session = _Session(source, contexts, Path(out), machine, report)
     chosen = parse_settings(StaticSettings, settings)
-    session.check(chosen)
+    session = _Session(source, contexts, chosen, Path(out), machine, report)
     task = StaticTask(session.texts, chosen, session.device, (teacher, start), report)
-    identity = {"settings": asdict(chosen), "batch": task.batch, **task.facts}
-    finish, model = task.model.round_to_bytes, task.model
-    run = session.train(model, [StaticStage(task)], identity, task.measure, finish)
-    card, arrays = session.card("static", chosen, task.facts), model.arrays()
-    about = {"card": card}
-    path = session.path
+    trained, finish = task.model.weights, task.model.round_to_bytes
+    card = session.train(
+        "static", trained, [StaticStage(task)], task.measure, task.facts, finish, batch=task.batch
+    )
+    about, arrays, path = {"card": card}, weight_arrays(trained), session.path
     write_static_model(path, task.words, arrays["vectors"], arrays["query"], about, task.pieces)
     bare = path.with_suffix("")
     write_file(bare.with_name(f"{bare.name}.card.json"), json_text(card, indent=2) + "\n")
     write_file(bare.with_name(f"{bare.name}.card.md"), format_card(card))
-    run.finish()
-    return TrainingResult(path, card)
+    return session.finish(card)
 
 
 def average_encoders(  # noqa: PLR0913 - as above
@@ -241,6 +236,7 @@ def average_encoders(  # noqa: PLR0913 - as above
     import_torch()
     from citebed.training.encoder import EncoderTask
     from citebed.training.network import read_initial_model
+    from citebed.training.run import load_weights
 
     path, texts = _output_path(out, adapter), load_training_texts(source, contexts)
     if adapter and start is None:
@@ -261,7 +257,7 @@ def average_encoders(  # noqa: PLR0913 - as above
     mean = {name: np.mean([model.weights[name] for model in models], axis=0) for name in first}
     settings = parse_settings(EncoderSettings, cards[0]["settings"])
     task = EncoderTask(initial, texts, settings, resolve_device(device))
-    task.network.load(mean)
+    load_weights(task.network.weights, mean)
     after = task.measure("test")
     values = ", ".join(f"{name} {value:.4f}" for name, value in after.items())
     report(f"mean of {len(models)} encoders: {values}")
@@ -307,57 +303,57 @@ def _check_cards(folders: Sequence[Path], texts: TrainingTexts) -> list[dict[str
 
 
 class _Session:
-    """The parts that all runs share: texts, an output path, a machine, and notes for the card."""
+    """A training: its texts, settings, output path and machine. It needs enough contexts."""
 
     def __init__(
         self,
         source: str | Path | Collection | TrainingTexts,
         contexts: Iterable[str | Path],
+        settings: EncoderSettings | StaticSettings | StudentSettings,
         path: Path,
         machine: Machine | None,
         report: Report,
     ) -> None:
         self.began, self.path, self.report = time.monotonic(), path, report
-        self.machine = machine or Machine()
+        self.settings, self.machine = settings, machine or Machine()
         self.device = resolve_device(self.machine.device)
         self.texts = load_training_texts(source, contexts)
-        self._notes: dict[str, Any] = {}
-
-    def check(self, settings: EncoderSettings | StaticSettings | StudentSettings) -> None:
-        """Report the size of the data, and raise an error if there is too little."""
         if settings.fold >= FOLDS:
             raise CitebedError(f"the fold is {settings.fold}; expected 0 to {FOLDS - 1}.")
-        data = data_facts(self.texts, settings.fold)
-        contexts = data["contexts"]
-        if contexts["training"] < 2:
+        self._data = data_facts(self.texts, settings.fold)
+        parts = self._data["contexts"]
+        if parts["training"] < 2:
             raise CitebedError(
-                f"there are {count(contexts['training'], 'context')} to learn from, and "
-                f"{contexts['test']:,} for the test. Give more contexts of citations, or another "
+                f"there are {count(parts['training'], 'context')} to learn from, and "
+                f"{parts['test']:,} for the test. Give more contexts of citations, or another "
                 "fold."
             )
         self.report(
-            f"{count(data['documents'], 'document')}, {data['cited']:,} cited; "
-            f"{count(contexts['training'], 'context')} to learn from, {contexts['test']:,} for the "
-            "test"
+            f"{count(self._data['documents'], 'document')}, {self._data['cited']:,} cited; "
+            f"{count(parts['training'], 'context')} to learn from, {parts['test']:,} for the test"
         )
 
     def train(
         self,
-        model: Trainable,
+        kind: str,
+        weights: Mapping[str, Tensor],
         stages: Sequence[Stage],
-        identity: Mapping[str, Any],
         measure: Callable[[str], dict[str, float]],
+        facts: Card,
         finish: Callable[[], None] = lambda: None,
-    ) -> TrainingRun:
-        """Run all stages, from the checkpoint of the same run if it exists, and measure the
-        model."""
+        **identity: Any,
+    ) -> dict[str, Any]:
+        """Run all stages, from the checkpoint of the same run if it exists, measure the model, and
+        return its card. ``facts`` and ``identity`` tell runs apart, and the facts are in the card.
+        """
         from citebed.training.run import TrainingRun
 
         checkpoint = self.path.with_name(f"{self.path.name}.checkpoint.npz")
-        whole = {"data": self.texts.fingerprint, **identity}
+        settings = asdict(self.settings)
+        whole = {"data": self.texts.fingerprint, "settings": settings, **identity, **facts}
         machine, device = self.machine, self.device
         run = TrainingRun(
-            model, stages, checkpoint, whole, machine, device, self.report, began=self.began
+            weights, stages, checkpoint, whole, machine, device, self.report, began=self.began
         )
         for when in ("before", "after"):
             if when == "after":
@@ -367,16 +363,14 @@ class _Session:
                 run.notes[when] = measure("test")
             values = ", ".join(f"{name} {value:.4f}" for name, value in run.notes[when].items())
             self.report(f"{when}: {values or 'no paper for the test'}")
-        device = describe_device(run.device)
-        self._notes = {"device": device, **run.notes, "seconds": round(run.seconds)}
-        return run
+        notes = {"device": describe_device(device), **run.notes, "seconds": round(run.seconds)}
+        self._end = run.finish
+        return make_card(kind, self._data, settings, {**notes, **facts})
 
-    def card(
-        self, kind: str, settings: EncoderSettings | StaticSettings | StudentSettings, facts: Card
-    ) -> dict[str, Any]:
-        """Return the card of the trained model."""
-        data = data_facts(self.texts, settings.fold)
-        return make_card(kind, data, asdict(settings), {**self._notes, **facts})
+    def finish(self, card: Card) -> TrainingResult:
+        """Delete the checkpoint after the model is written."""
+        self._end()
+        return TrainingResult(self.path, card)
 
 
 def _output_path(out: str | Path | None, adapter: str | Path | AdapterFile | None) -> Path:

@@ -70,6 +70,11 @@ class InitialModel:
             digest.update(np.ascontiguousarray(self.weights[name]).tobytes())
         return digest.hexdigest()
 
+    @property
+    def facts(self) -> dict[str, str]:
+        """The name and the hash of the model, for cards and checkpoints."""
+        return {"name": self.folder.path.name, "sha256": self.fingerprint}
+
 
 def read_initial_model(folder: str | Path, files: Sequence[str | Path] = ()) -> InitialModel:
     """Read a model's folder; ``files`` (``.npz`` or ``.safetensors``) replace its weights.
@@ -147,16 +152,6 @@ class Network:
         self._model.to(device)
         self.weights: dict[str, Tensor] = dict(self._model.named_parameters())
         self.hidden = int(self._model.config.hidden_size)
-
-    def arrays(self) -> dict[str, NDArray[np.float32]]:
-        """Return the weights by name."""
-        return {name: tensor.detach().cpu().numpy() for name, tensor in self.weights.items()}
-
-    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Replace the weights."""
-        with torch.no_grad():
-            for name, tensor in self.weights.items():
-                tensor.copy_(torch.from_numpy(np.asarray(arrays[name])))
 
     def encode(self, tokens: TokenLists) -> Tensor:
         """Return the vector of each text, without dropout and gradients."""

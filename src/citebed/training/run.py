@@ -33,16 +33,16 @@ _ABOUT = "about"
 _RESTART = "To start over, add --restart (restart=True in Python)."
 
 
-class Trainable(Protocol):
-    """A model: its weights as tensors by name, and as arrays to store."""
+def weight_arrays(weights: Mapping[str, Tensor]) -> dict[str, NDArray[Any]]:
+    """Return the weights of a model as arrays."""
+    return {name: tensor.detach().cpu().numpy() for name, tensor in weights.items()}
 
-    weights: dict[str, Tensor]
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the weights as arrays."""
-
-    def load(self, arrays: Arrays) -> None:
-        """Replace the weights."""
+def load_weights(weights: Mapping[str, Tensor], arrays: Arrays) -> None:
+    """Replace the weights of a model."""
+    with torch.no_grad():
+        for name, tensor in weights.items():
+            tensor.copy_(torch.from_numpy(np.asarray(arrays[name])))
 
 
 @dataclass(frozen=True)
@@ -152,13 +152,13 @@ def _check_same(path: Path, stored: Mapping[str, Any], wanted: Mapping[str, Any]
 
 @dataclass
 class TrainingRun:
-    """One training run: its model, its stages, and the path of its checkpoint.
+    """One training run: the model's weights, its stages, and the path of its checkpoint.
 
     ``identity`` names the data and settings, and ``notes`` go into the card. The run began at
     ``began``.
     """
 
-    model: Trainable
+    weights: Mapping[str, Tensor]
     stages: Sequence[Stage]
     checkpoint: Path
     identity: Mapping[str, Any]
@@ -178,7 +178,7 @@ class TrainingRun:
         stored = read_checkpoint(self.checkpoint, self.identity)
         if stored is not None:
             self._at = stored
-            self.model.load(stored.weights)
+            load_weights(self.weights, stored.weights)
             self.notes.update(stored.notes)
             self._seconds_before = float(self.notes.get("seconds", 0))
             self.report(
@@ -197,7 +197,7 @@ class TrainingRun:
             stage, first = self.stages[number], self._at.step
             rate = stage.learning_rate
             state = stage.begin(self._at.state if first else None)
-            parameters = list(self.model.weights.values())
+            parameters = list(self.weights.values())
             is_fused = self.device.startswith("cuda")
             # Without decay this is Adam.
             optimiser = torch.optim.AdamW(
@@ -267,7 +267,7 @@ class TrainingRun:
         self.notes["seconds"] = round(self.seconds, 1)
         recent = {"recent": [float(each) for each in self._losses]} if self._losses else {}
         at, notes = self._at, {**self.notes, **recent}
-        whole = Checkpoint(at.stage, at.step, notes, self.model.arrays(), optimiser, state)
+        whole = Checkpoint(at.stage, at.step, notes, weight_arrays(self.weights), optimiser, state)
         write_checkpoint(self.checkpoint, self.identity, whole)
         self._saved = time.monotonic()
 
@@ -283,7 +283,7 @@ class TrainingRun:
             if on_gpu:
                 torch.cuda.synchronize()
             took = (time.perf_counter() - began) * stage.batch / most
-        for tensor in self.model.weights.values():
+        for tensor in self.weights.values():
             tensor.grad = None
         seconds = took * sum(each.steps for each in self.stages[number:])
         self.notes.setdefault("estimate_seconds", round(seconds))

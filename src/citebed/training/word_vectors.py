@@ -101,16 +101,6 @@ class WordVectors:
             for name, values in initial.items()
         }
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the weights by name."""
-        return {name: tensor.detach().cpu().numpy() for name, tensor in self.weights.items()}
-
-    def load(self, arrays: Arrays) -> None:
-        """Replace the weights."""
-        with torch.no_grad():
-            for name, tensor in self.weights.items():
-                tensor.copy_(torch.from_numpy(np.asarray(arrays[name])))
-
     def texts(self, bags: DeviceBags, rows: Tensor, query: bool, dropout: float = 0.0) -> Tensor:
         """Return the vectors of some texts, with a random share of their words dropped."""
         ids, weights, begins = bags.take(rows)
@@ -282,7 +272,7 @@ class StaticTask:
         report(f"the teacher reads {len(self._queries) + len(self._texts.documents):,} texts")
         vectors = encoder.document_vectors(range(len(self._texts.documents)))
         self.teacher = Teacher(encoder.vectors(self._queries, settings.text_tokens), vectors)
-        self.facts = {"teacher": {"name": folder.name, "sha256": initial.fingerprint}}
+        self.facts = {"teacher": initial.facts}
         names = [*self.words, *(piece.strip(CONTINUATION) for piece in self.pieces)]
         words = encoder.vectors(names, _WORD_TOKENS).cpu().numpy()
         documents, width = vectors.cpu().numpy(), self.settings.width

@@ -170,10 +170,11 @@ def fetch_encoder(  # noqa: PLR0913 - options that a notebook user looks for
     base = {"name": GTE_SMALL.title, "licence": GTE_SMALL.licence, "sha256": changes.base}
     about = {
         "base": base,
-        "adapter": {"sha256": changes.fingerprint, "scale": changes.scale},
-        "student": layers and {"sha256": layers.fingerprint, **_training_facts(layers.about)},
+        "adapter": {"sha256": changes.file.fingerprint, "scale": changes.scale},
+        "student": layers
+        and {"sha256": layers.file.fingerprint, **_training_facts(layers.file.about)},
         "weights": QUANTISED_WEIGHTS,
-        "training": _training_facts(changes.about),
+        "training": _training_facts(changes.file.about),
         "document_tokens": tokens,
     }
     installed = packaged_encoder() if folder is None else None
@@ -200,10 +201,10 @@ def fetch_encoder(  # noqa: PLR0913 - options that a notebook user looks for
                 f"{changes.base}, but the public ones have {expected}. Use an adapter and a "
                 "citebed of the same version."
             )
-        if layers is not None and layers.adapter != changes.fingerprint:
+        if layers is not None and layers.adapter != changes.file.fingerprint:
             raise CitebedError(
                 f"the student {printable(layers.file.path)} was trained for an adapter with "
-                f"SHA-256 {layers.adapter}, but this one has {changes.fingerprint}. Use the "
+                f"SHA-256 {layers.adapter}, but this one has {changes.file.fingerprint}. Use the "
                 "student and the adapter of the same citebed version."
             )
         config = json.loads(files["config.json"])

@@ -221,14 +221,8 @@ def load_cross_encoder(
         return CrossEncoder(str(name_or_folder), files, model, tokens)
 
 
-def load_reranker(
-    name_or_folder: str | Path,
-    *,
-    runtime: str = "auto",
-    device: str = "auto",
-    max_tokens: int | None = None,
-) -> Encoder | CrossEncoder:
+def load_reranker(name_or_folder: str | Path) -> Encoder | CrossEncoder:
     """Load an encoder or a cross-encoder, depending on the model's ``config.json``."""
-    is_cross_encoder = open_folder(find_model(name_or_folder)).is_cross_encoder
-    load = load_cross_encoder if is_cross_encoder else load_encoder
-    return load(name_or_folder, runtime=runtime, device=device, max_tokens=max_tokens)
+    if open_folder(find_model(name_or_folder)).is_cross_encoder:
+        return load_cross_encoder(name_or_folder)
+    return load_encoder(name_or_folder)

@@ -41,18 +41,9 @@ _LAYER = re.compile(r"\.layer\.([0-9]+)\.")
 
 @dataclass(frozen=True)
 class TrainedFile:
-    """A file of trained weights; ``fingerprint`` is the SHA-256 of the file."""
+    """A file of trained weights."""
 
     file: ModelFile
-
-    @property
-    def fingerprint(self) -> str:
-        return self.file.fingerprint
-
-    @property
-    def about(self) -> Mapping[str, Any]:
-        """The description of the training: data, figures, settings."""
-        return self.file.about
 
     @property
     def names(self) -> tuple[str, ...]:

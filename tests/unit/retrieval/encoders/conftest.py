@@ -128,7 +128,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, neural: None) -> TinyPublic:
     folder = tmp_path_factory.mktemp("public")
     about = {"base": sha256(files["model.onnx"]), "scale": 0.5, "figures": {"R@10": 0.4}}
     write_adapter(folder / "adapter.npz", trained, public, about, rank=20)
-    own = read_adapter(folder / "adapter.npz").fingerprint
+    own = read_adapter(folder / "adapter.npz").file.fingerprint
     write_student(folder / "student.npz", last_layer(trained), own, {"figures": {"R@10": 0.3}})
     (folder / known.archive.path).write_bytes(package)
     return TinyPublic(files, package, known, public, trained, folder)

@@ -460,7 +460,7 @@ def test_a_missing_extra_names_the_install_line(
     folder = make_model().folder
     without(package)
     with pytest.raises(MissingExtra, match=rf"'{package}'.*pip install .*\[neural\]"):
-        load_reranker(folder, device="cpu")
+        load_reranker(folder)
 
 
 def test_a_hub_name_without_the_hub(without: Callable[..., None]) -> None:

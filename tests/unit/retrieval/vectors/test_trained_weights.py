@@ -57,8 +57,8 @@ def test_a_difference_of_low_rank_comes_back(tmp_path: Path) -> None:
         write_adapter(path, trained(), PUBLIC, ABOUT, rank=3)
     assert paths[0].read_bytes() == paths[1].read_bytes()
     found = read_adapter(paths[0])
-    assert (found.base, found.scale, found.about["figures"]) == ("a" * 64, 1.0, {"R@10": 0.5})
-    assert found.fingerprint == hashlib.sha256(paths[0].read_bytes()).hexdigest()
+    assert (found.base, found.scale, found.file.about["figures"]) == ("a" * 64, 1.0, {"R@10": 0.5})
+    assert found.file.fingerprint == hashlib.sha256(paths[0].read_bytes()).hexdigest()
     assert found.names == ("bias", "matrix", "other", "small"), "equal weights are left out"
     adapted = found.apply(PUBLIC)
     for name, wanted in trained().items():
@@ -164,8 +164,12 @@ def test_layers_come_back_and_tables_are_the_teachers(tmp_path: Path) -> None:
         write_student(path, OWN, "a" * 64, {"figures": {"R@10": 0.5}})
     assert paths[0].read_bytes() == paths[1].read_bytes()
     found = read_student(paths[0])
-    assert (found.adapter, found.layers, found.about["figures"]) == ("a" * 64, 2, {"R@10": 0.5})
-    assert found.fingerprint == hashlib.sha256(paths[0].read_bytes()).hexdigest()
+    assert (found.adapter, found.layers, found.file.about["figures"]) == (
+        "a" * 64,
+        2,
+        {"R@10": 0.5},
+    )
+    assert found.file.fingerprint == hashlib.sha256(paths[0].read_bytes()).hexdigest()
     student = found.apply(TEACHER)
     assert set(student) == set(OWN), "without the teacher's last layer"
     for name, array in student.items():
@@ -197,8 +201,8 @@ def test_the_shipped_files_belong_together() -> None:
     adapter, student = read_adapter(), read_student()
     assert adapter.base == GTE_SMALL.files[WEIGHTS].sha256
     assert SHIPPED_ADAPTER.stat().st_size < 12 << 20
-    assert {"data", "settings", "runs", "after"} <= set(adapter.about["card"])
+    assert {"data", "settings", "runs", "after"} <= set(adapter.file.about["card"])
     changed = {name for name in adapter.names if name.startswith("encoder.layer.")}
     assert len(changed) == 12 * 16  # six linear parts and two norms, weights and biases
-    assert (student.layers, student.adapter) == (4, adapter.fingerprint)
+    assert (student.layers, student.adapter) == (4, adapter.file.fingerprint)
     assert SHIPPED_STUDENT.stat().st_size < 7.5e6
