@@ -283,7 +283,7 @@ READERS: dict[str, Reader] = {
     "contexts": Reader(_inside(_contexts), ("contexts",)),
     "feedback": Reader(
         _inside(lambda path, folder: read_feedback(
-            open_collection(folder), open_index(folder), str(path))),
+            open_collection(folder), str(path), open_index(folder).ids.choose_known)),
         ("qrels",),
     ),
     "source papers": Reader(

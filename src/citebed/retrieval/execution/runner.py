@@ -263,6 +263,7 @@ class Runner:
         if feedback is not None and others:
             from citebed.retrieval.search.feedback import (  # with the readers of judgements
                 better_query,
+                equal_hits,
                 read_judged,
                 told_of_judged,
             )
@@ -272,12 +273,13 @@ class Runner:
             if feedback.source is None:
                 sources = [(hits, NOTHING) for hits in self.search(some, feedback.docs or 0)]
             else:
-                judged = read_judged(self.collection, self.index, feedback.source)
+                judged = read_judged(self.collection, feedback.source, self.index.ids.choose_known)
                 names = [query.query_id for query in some]
                 facts, notes = told_of_judged(judged, self.collection, names)
                 self.facts |= facts
                 self.notes += notes
-                sources = [judged.hits(name) for name in names]
+                hits = (map(self.index.ids.find_all, judged.documents(name)) for name in names)
+                sources = [(equal_hits(one), equal_hits(other)) for one, other in hits]
             for at, query, documents in zip(others, some, sources, strict=True):
                 view = self.searcher.without(query.hidden_paper)
                 terms = better_query(view, feedback, query.terms, *documents)

@@ -210,6 +210,10 @@ class Strings(Sequence[str]):
         place = bisect_left(range(len(self)), wanted, key=self._raw)
         return place if place < len(self) and self._raw(place) == wanted else -1
 
+    def choose_known(self, texts: Iterable[str]) -> list[str]:
+        """Return the strings that the table contains."""
+        return [text for text in texts if self.find(text) >= 0]
+
     def find_all(self, texts: Iterable[str]) -> NDArray[np.int64]:
         """Return the numbers of strings, without those that the table does not contain."""
         numbers = np.array([self.find(text) for text in texts], np.int64)

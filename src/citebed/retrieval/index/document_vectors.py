@@ -20,13 +20,12 @@ from citebed.collection.progress import SILENT, Progress
 from citebed.collection.storing.store import lock_collection
 from citebed.collection.storing.table_files import count_rows
 from citebed.errors import CitebedError, CollectionError
-from citebed.files.input_files import reusable_path
-from citebed.files.system_errors import translate_read_errors
 from citebed.retrieval.index import layout
 from citebed.retrieval.index.arrays import in_threads
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.index.layout import vector_arrays
 from citebed.retrieval.index.statistics import IndexReport, vector_sizes
+from citebed.retrieval.index.term_counts import read_rows
 from citebed.retrieval.vectors.vectors import (
     DocumentVectors,
     Embedder,
@@ -125,13 +124,7 @@ def read_texts(collection: Collection, rows: Numbers) -> list[str]:
     texts: list[str] = []
     for path, start, part in zip(paths, starts.tolist(), parts, strict=True):
         if len(part):
-            own = part - start
-            first, last = int(own[0]), int(own[-1])
-            with translate_read_errors(path), reusable_path(path) as file:
-                span = pl.scan_parquet(file, glob=False).slice(first, last - first + 1)
-                texts += (
-                    span.select(document_text()).collect()["text"].gather(own - first).to_list()
-                )
+            texts += read_rows(path, part - start, [document_text()])["text"].to_list()
     return texts
 
 

@@ -68,6 +68,15 @@ def replace_terms(keys: Keys, terms: Numbers) -> Keys:
     return new | keys & np.uint64((1 << TERM_SHIFT) - 1)
 
 
+def read_rows(table: Path, rows: Numbers, columns: Sequence[pl.Expr]) -> pl.DataFrame:
+    """Return columns of some rows of a table, which rise; there must be one."""
+    first, last = int(rows[0]), int(rows[-1])
+    with translate_read_errors(table), reusable_path(table) as file:
+        scan = pl.scan_parquet(file, glob=False).slice(first, last - first + 1)
+        found = scan.select(columns).collect()
+    return found if len(rows) == found.height else found[rows - first]
+
+
 class TextBatch(NamedTuple):
     """Texts of a table, with one column per field.
 
@@ -124,17 +133,12 @@ class SourceTable:
             rows = np.flatnonzero(documents >= 0) + start
             if not len(rows):
                 continue
-            first, last = int(rows[0]), int(rows[-1])
-            with translate_read_errors(self.table), reusable_path(self.table) as file:
-                scan = pl.scan_parquet(file, glob=False).slice(first, last - first + 1)
-                kinds = scan.collect_schema()
-                texts = scan.select(
-                    (pl.col(name).list.join(" ; ") if kinds[name] == pl.List else pl.col(name))
-                    .fill_null("")
-                    .alias(field)
-                    for field, name in self.columns
-                ).collect()
-            texts = texts if len(rows) == texts.height else texts[rows - first]
+            columns = {field: pl.col(name) for field, name in self.columns}
+            if "keywords" in columns:
+                columns["keywords"] = columns["keywords"].list.join(" ; ")
+            texts = read_rows(
+                self.table, rows, [text.fill_null("").alias(n) for n, text in columns.items()]
+            )
             numbers = rows if self.by_row else documents[rows - start]
             for at in range(0, len(rows), _ROWS_PER_BATCH):
                 some = slice(at, at + _ROWS_PER_BATCH)

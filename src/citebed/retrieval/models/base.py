@@ -13,7 +13,7 @@ models alike.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -75,7 +75,8 @@ class TermRange(NamedTuple):
     """Consecutive terms: the document and tf of each posting, and three numbers per term.
 
     ``postings`` is the number of postings of each term, followed by its df and cf. In an index of
-    all documents, df is the number of postings.
+    all documents, df is the number of postings. ``terms`` are the numbers of the terms, and
+    ``by_field`` their occurrences in each field.
     """
 
     docs: Numbers
@@ -83,6 +84,8 @@ class TermRange(NamedTuple):
     postings: Numbers
     df: Numbers
     cf: Numbers
+    terms: slice
+    by_field: Mapping[str, Numbers]
 
     def occurrences(self, x: Numbers) -> Occurrences:
         """Return the postings in the form that models use; ``x`` holds x_d for every document."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,8 +16,7 @@ from citebed.errors import CitebedError
 from citebed.files.input_files import hash_file
 from citebed.retrieval.feedback.base import Feedback, FeedbackDocuments, TermWeights
 from citebed.retrieval.feedback.methods import Rocchio
-from citebed.retrieval.index.index import Index
-from citebed.retrieval.search.searcher import NOTHING, Hits
+from citebed.retrieval.search.searcher import Hits
 from citebed.retrieval.search.view import View
 from citebed.retrieval.vectors.vectors import Docs, DocumentVectors, Vectors, unit_rows
 from citebed.wording import count, printable
@@ -55,19 +54,15 @@ def better_query(
 
 @dataclass(frozen=True)
 class JudgedFeedback:
-    """Judgements by query (relevant and other judged documents), and facts about their file."""
+    """The ids of relevant and of other judged documents by query, and facts about their file."""
 
-    by_query: Mapping[str, tuple[Hits, Hits]]
+    by_query: Mapping[str, tuple[list[str], list[str]]]
     pairs: frozenset[tuple[str, str]]
     facts: Mapping[str, Any]
 
-    def hits(self, query_id: str) -> tuple[Hits, Hits]:
-        """Return the relevant and the other judged documents of a query."""
-        return self.by_query.get(query_id, (NOTHING, NOTHING))
-
-
-Find = Callable[[Sequence[str]], Sequence[int]]
-"""Returns the numbers of documents by their ids, -1 for unknown ids."""
+    def documents(self, query_id: str) -> tuple[list[str], list[str]]:
+        """Return the relevant and the other judged documents of a query, sorted by id."""
+        return self.by_query.get(query_id, ([], []))
 
 
 def told_of_judged(
@@ -88,7 +83,7 @@ def told_of_judged(
             f"the feedback uses judgements of {sets}: scores on {sets} show how much feedback "
             "can help, not how good a system is"
         )
-    without = sum(not len(judged.hits(name)[0].docs) for name in names)
+    without = sum(not judged.documents(name)[0] for name in names)
     if without:
         one = without == 1
         have, stay = ("has", "stays as it is") if one else ("have", "stay as they are")
@@ -96,44 +91,40 @@ def told_of_judged(
     return facts, notes
 
 
-def read_judged(collection: Collection, index: Index | Find, source: str) -> JudgedFeedback:
-    """Read the judgements of a qrels file, or of a set of the collection, on indexed documents."""
+def read_judged(
+    collection: Collection, source: str, choose_known: Callable[[list[str]], Iterable[str]]
+) -> JudgedFeedback:
+    """Read the judgements of a qrels file, or of a set of the collection, on indexed documents.
+
+    ``choose_known`` returns those of some document ids that are indexed.
+    """
     from citebed.runs.trec_files import QRELS, trec_lines
 
     path = Path(source)
     if not path.is_file() and source in collection.query_sets:
         path = collection.folder / "qrels" / f"{source}.qrels"
     if not path.is_file():
-        known = ", ".join(collection.query_sets) or "none"
+        sets = ", ".join(collection.query_sets) or "none"
         raise CitebedError(
             f"no judgements '{source}' for feedback. Expected a qrels file or a query set of the "
-            f"collection ({known})"
+            f"collection ({sets})"
         )
-    found: dict[str, tuple[list[int], list[int]]] = {}
-    pairs = set()
-    missing = 0
     lines = list(trec_lines(path, QRELS))
-    names = [doc_id for _, _, doc_id, _ in lines]
-    numbers = map(index.ids.find, names) if isinstance(index, Index) else index(names)
-    for (_, query_id, doc_id, relevance), number in zip(lines, numbers, strict=True):
-        if relevance > 0:
-            pairs.add((query_id, doc_id))
-        if number < 0:
-            missing += 1
-        else:
-            relevant, others = found.setdefault(query_id, ([], []))
-            (relevant if relevance > 0 else others).append(number)
-    both = {
-        name: (_hits(sorted(set(relevant))), _hits(sorted(set(others))))
-        for name, (relevant, others) in found.items()
-    }
+    known = set(choose_known([doc_id for _, _, doc_id, _ in lines]))
+    pairs = frozenset((query, doc_id) for _, query, doc_id, relevance in lines if relevance > 0)
+    by_query: dict[str, tuple[set[str], set[str]]] = {}
+    for _, query_id, doc_id, relevance in lines:
+        if doc_id in known:
+            by_query.setdefault(query_id, (set(), set()))[relevance <= 0].add(doc_id)
+    missing = sum(doc_id not in known for _, _, doc_id, _ in lines)
     facts = {"file": printable(path.name), "sha256": hash_file(path), "not_in_index": missing}
-    return JudgedFeedback(both, frozenset(pairs), facts)
+    both = {name: (sorted(one), sorted(other)) for name, (one, other) in by_query.items()}
+    return JudgedFeedback(both, pairs, facts)
 
 
-def _hits(numbers: Docs | Sequence[int]) -> Hits:
-    docs = np.asarray(numbers, np.int64)
-    return Hits(docs, np.ones(len(docs)))
+def equal_hits(numbers: Docs) -> Hits:
+    """Return documents as hits with equal scores."""
+    return Hits(numbers, np.ones(len(numbers)))
 
 
 _NONE: Docs = np.zeros(0, np.int64)
@@ -191,7 +182,7 @@ def moved_terms(
     """Return the terms of a query after feedback, by default Rocchio's."""
     how = feedback or Rocchio(terms=judged.moving.terms, beta=judged.moving.beta)
     wrong = _NONE if feedback is None else judged.nonrelevant  # Rocchio's γ is 0
-    return better_query(view, how, terms, _hits(judged.relevant), _hits(wrong))
+    return better_query(view, how, terms, equal_hits(judged.relevant), equal_hits(wrong))
 
 
 def moved_vectors(rows: Vectors, documents: DocumentVectors, judged: Judged) -> Vectors:

@@ -25,7 +25,7 @@ class Whole:
     """Statistics of a collection: its ``documents``, the number with any text (``filled``), its
     ``tokens`` by field, and ``df`` and ``cf`` (by field) of the terms in the shard's index.
 
-    A df of -1 is unknown. If ``complete``, all are known.
+    A df of -1 is unknown.
     """
 
     documents: int
@@ -33,11 +33,6 @@ class Whole:
     tokens: Mapping[str, int]
     df: Counts
     cf: Mapping[str, Counts] = field(default_factory=dict)
-
-    @property
-    def complete(self) -> bool:
-        """Return True if the frequencies of all terms are known."""
-        return bool((self.df >= 0).all())
 
 
 def weighed(weights: Mapping[str, float], counts: Mapping[str, Any]) -> Any:
@@ -66,14 +61,6 @@ class TermPostings(NamedTuple):
     tf: Numbers
     df: int
     cf: float
-
-
-class TermCounts(NamedTuple):
-    """Consecutive terms: which they are, their df, and their occurrences by field."""
-
-    terms: slice
-    df: Numbers
-    cf: Mapping[str, Numbers]
 
 
 class View:
@@ -119,6 +106,8 @@ class View:
         self._remembered = 0
         self.terms_of: Callable[[int], NDArray[np.int64]] | None = None
         """Returns the terms of a document, if a caller has them already."""
+        self.all_frequencies: tuple[Numbers, Numbers] | None = None
+        """The df and cf of all terms, if a caller has counted them already."""
 
     @property
     def is_whole(self) -> bool:
@@ -149,8 +138,8 @@ class View:
         for name, weight in self._weights.items():
             lengths += weight * self.field_lengths[name]
         unique = np.zeros(len(lengths) if self.model.uses_unique else 0, np.int64)
-        for docs, _, _ in self._ranges() if self.model.uses_unique else ():
-            unique += np.bincount(docs, minlength=len(unique))
+        for part in self._ranges() if self.model.uses_unique else ():
+            unique += np.bincount(part.docs, minlength=len(unique))
         return Corpus(
             documents=len(lengths) if whole is None else whole.documents,
             lengths=lengths.astype(np.float32),
@@ -230,7 +219,7 @@ class View:
         """Return df and cf of some terms."""
         if self._whole is not None:
             return self._whole_frequencies(terms)
-        if "all_frequencies" in self.__dict__:
+        if self.all_frequencies is not None:
             df, cf = self.all_frequencies
             return df[terms], cf[terms]
         found = [self._frequency(number) for number in terms.tolist()]
@@ -238,19 +227,6 @@ class View:
             np.array([df for df, _ in found], np.int64),
             np.array([cf for _, cf in found], np.float64),
         )
-
-    @cached_property
-    def all_frequencies(self) -> tuple[Numbers, Numbers]:
-        """The df and cf of all terms; this takes a pass over the index.
-
-        A caller that has counted them already may set it.
-        """
-        if self._whole is not None:
-            return self._whole_frequencies(slice(None))
-        parts = [(part.df, part.cf) for part in self.parts()]
-        none: tuple[Numbers, Numbers] = (np.zeros(0, np.int64), np.zeros(0))
-        df, cf = (np.concatenate(each) for each in zip(none, *parts, strict=True))
-        return df, cf
 
     def remember(self, memory: int) -> None:
         """Cache postings and impacts of terms in up to ``memory`` bytes, for many queries."""
@@ -287,32 +263,30 @@ class View:
 
     def parts(self) -> Iterator[TermRange]:
         """Yield all terms in consecutive ranges."""
-        for docs, tf, counted in self._ranges():
-            df, cf = counted.df, weighed(self._weights, counted.cf)
-            if self._whole is not None:
-                df, cf = self._whole_frequencies(counted.terms)
-            yield TermRange(docs, tf, counted.df, df, cf)
+        for part in self._ranges():
+            if self._whole is None:
+                yield part
+            else:
+                df, cf = self._whole_frequencies(part.terms)
+                yield part._replace(df=df, cf=cf)
 
-    def counted(self) -> Iterator[TermCounts]:
-        """Yield the frequencies of all terms in this index alone, in consecutive ranges."""
-        return (counted for _, _, counted in self._ranges())
-
-    def _ranges(self) -> Iterator[tuple[Numbers, Numbers, TermCounts]]:
+    def _ranges(self) -> Iterator[TermRange]:
+        """Yield all terms with their frequencies in this index alone."""
         for chosen in term_ranges(self.index.offsets, _AT_ONCE):
             offsets = self.index.offsets[chosen.start : chosen.stop + 1]
             size, span = len(offsets) - 1, slice(int(offsets[0]), int(offsets[-1]))
             docs, counts = self.index.docs[span], self._counts(span)
             tf = self._weighted(counts, docs)
             terms = np.repeat(np.arange(size), np.diff(offsets))
-            cf = {
+            by_field = {
                 name: np.bincount(terms, weights=each, minlength=size).astype(np.int64)
                 for name, each in counts.items()
             }
             if not self._all_fields:
                 there = tf > 0
                 docs, tf, terms = docs[there], tf[there], terms[there]
-            df = np.bincount(terms, minlength=size)
-            yield docs, tf, TermCounts(chosen, df, cf)
+            df, cf = np.bincount(terms, minlength=size), weighed(self._weights, by_field)
+            yield TermRange(docs, tf, df, df, cf, chosen, by_field)
 
     def impacts(self, number: int) -> NDArray[np.float32]:
         """Return the impacts of a term on its documents."""

@@ -66,34 +66,8 @@ if TYPE_CHECKING:
     from citebed.runs.tables import Run
 
 
-Ranked = tuple[tuple[str, ...], tuple[float, ...]]
+Ranked = tuple[Sequence[str], Sequence[float]]
 """Ids of documents, and their scores."""
-NOBODY: Ranked = ((), ())
-
-
-class Judged:
-    """Judgements for feedback, on documents in shards."""
-
-    def __init__(self, collection: Collection, source: str, spread: Spread) -> None:
-        self._ids: list[str] = []
-        self._spread = spread
-        self.judged: JudgedFeedback = read_judged(collection, self._find, source)
-
-    def _find(self, names: Sequence[str]) -> list[int]:
-        """Return the position of each document among all in the shards, -1 if it is in none."""
-        work = partial(find_documents, sorted(set(names)))
-        self._ids = self._spread.rows(work, FOUND)["doc_id"].sort().to_list()
-        place = {name: number for number, name in enumerate(self._ids)}
-        return [place.get(name, -1) for name in names]
-
-    def of(self, query_id: str) -> tuple[Ranked, ...]:
-        """Return the relevant and the other judged documents of a query, by their ids."""
-        return tuple(
-            (tuple(self._ids[n] for n in hits.docs.tolist()), tuple(hits.scores.tolist()))
-            for hits in self.judged.hits(query_id)
-        )
-
-
 _KEEP_FROM = 5_000_000_000
 """From this much work (queries times postings) on, the frequencies of all terms are stored."""
 _AT_ONCE = 4096
@@ -140,12 +114,12 @@ class ShardedSearch:
         _check(pipeline, options)
         fields = fields_in(self.indexed, options.fields, self.collection.folder)
         options = replace(options, fields=fields)
-        judged: Judged | None = None
+        judged: JudgedFeedback | None = None
         facts, notes = dict[str, Any](), list[str]()
         if pipeline.feedback is not None and pipeline.feedback.source is not None:
-            judged = Judged(self.collection, pipeline.feedback.source, self.spread)
+            judged = read_judged(self.collection, pipeline.feedback.source, self._choose_known)
             names = table["query_id"].to_list()
-            facts, notes = told_of_judged(judged.judged, self.collection, names)
+            facts, notes = told_of_judged(judged, self.collection, names)
         progress.step("searching", table.height)
         parts, empty = [pl.DataFrame(schema=RUN_COLUMNS)], list[str]()
         ranks = isinstance(pipeline.stage, Ranking)
@@ -167,6 +141,10 @@ class ShardedSearch:
             progress.add(some.height)
         said = ([empty_queries_note(empty)] if empty else []) + notes
         return Run(pl.concat(parts), str(pipeline), notes=tuple(said), facts=facts)
+
+    def _choose_known(self, names: Sequence[str]) -> pl.Series:
+        work = partial(find_documents, sorted(set(names)))
+        return self.spread.rows(work, FOUND)["doc_id"]
 
     def keep_all_terms(self, fields: Fields) -> None:
         """Store the frequencies of all terms beside the index of each shard, once."""
@@ -249,7 +227,7 @@ class ShardedSearch:
         )  # fmt: skip
 
     def _rank_by_words(
-        self, seen: SeenWhole, queries: Sequence[ShardQuery], judged: Judged | None
+        self, seen: SeenWhole, queries: Sequence[ShardQuery], judged: JudgedFeedback | None
     ) -> pl.DataFrame:
         """Return the results for a batch of queries as the table of a run."""
         if seen.pipeline.feedback is not None:
@@ -272,7 +250,7 @@ class ShardedSearch:
         seen: SeenWhole,
         queries: Sequence[ShardQuery],
         feedback: Feedback,
-        judged: Judged | None,
+        judged: JudgedFeedback | None,
     ) -> tuple[SeenWhole, list[ShardQuery]]:
         """Return a batch with the terms of feedback, and counts that number these terms too."""
         sources: list[tuple[Ranked, ...]] = []  # relevant and other documents of each query
@@ -281,9 +259,11 @@ class ShardedSearch:
             by_query = found.partition_by("query", as_dict=True)
             for query in queries:
                 hits = by_query.get((query.number,), found.clear())
-                sources.append(((tuple(hits["doc_id"]), tuple(hits["score"])), NOBODY))
+                sources.append(((hits["doc_id"].to_list(), hits["score"].to_list()), ([], [])))
         else:
-            sources = [judged.of(query.query_id) for query in queries]
+            for query in queries:
+                known = judged.documents(query.query_id)
+                sources.append(tuple((names, [1.0] * len(names)) for names in known))
         wanted = [
             WantedDocuments(2 * query.number + kind, names, query.hidden)
             for query, both in zip(queries, sources, strict=True)

@@ -222,9 +222,9 @@ def count_all_terms(fields: Fields, shard: Shard) -> pl.DataFrame:
     """Count all terms of a shard in some fields, one row per term."""
     index, size = shard.index, len(shard.index.terms)
     counts = {name: np.zeros(size, np.int64) for name in ("df", *fields.weights)}
-    for part in view_of(index, fields).counted():
+    for part in view_of(index, fields).parts():
         counts["df"][part.terms] = part.df
-        for name, times in part.cf.items():
+        for name, times in part.by_field.items():
             counts[name][part.terms] = times
     own = {"shard": [index.folder.parent.name] * size, "term": index.terms.series(), **counts}
     return pl.DataFrame(own, schema=all_terms_schema(fields))

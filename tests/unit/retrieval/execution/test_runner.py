@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from tests.unit.retrieval.index.making import build, context, write_collection
@@ -238,23 +237,21 @@ def test_pseudo_feedback_takes_what_is_found_first(tmp_path: Path) -> None:
 
 def test_judgements_that_are_none(tmp_path: Path) -> None:
     folder = made(tmp_path / "c", qrels={"own": "q1 0 oak 1\n"})
-    collection, index = open_collection(folder), open_index(folder)
+    collection, known = open_collection(folder), open_index(folder).ids.choose_known
     with pytest.raises(CitebedError, match=r"no judgements 'nix'.*\(own\)"):
-        read_judged(collection, index, "nix")
+        read_judged(collection, "nix", known)
     path = tmp_path / "bad.qrels"
     bad = {"q1 0 oak\n": 1, "\nq1 0 oak x\n": 2, "q1 0 oak 1 2\n": 1, f"q1 0 oak {'9' * 5000}\n": 1}
     for text, line in bad.items():
         path.write_text(text)
         with pytest.raises(FormatError, match=r"found \d fields|not a whole number") as caught:
-            read_judged(collection, index, str(path))
+            read_judged(collection, str(path), known)
         assert caught.value.line == line
-    path.write_text("# mine\nq1 0 oak 1\nq1 0 oak 2\nq1\t0\tsea -1\r\n")
-    judged = read_judged(collection, index, str(path))
-    relevant, others = judged.hits("q1")
-    assert [index.ids[int(n)] for n in relevant.docs] == ["oak"]
-    assert [index.ids[int(n)] for n in others.docs] == ["sea"]
-    assert len(judged.hits("q2")[0].docs) == 0
-    np.testing.assert_array_equal(relevant.scores, [1.0])
+    path.write_text("# mine\nq1 0 oak 1\nq1 0 oak 2\nq1\t0\tsea -1\r\nq1 0 gone 1\n")
+    judged = read_judged(collection, str(path), known)
+    assert judged.documents("q1") == (["oak"], ["sea"])
+    assert judged.documents("q2") == ([], [])
+    assert judged.facts["not_in_index"] == 1
 
 
 # --- preparing ------------------------------------------------------------------------------

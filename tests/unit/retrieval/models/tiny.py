@@ -60,7 +60,7 @@ class Tiny:
         for term in range(len(self.words)):
             docs = np.flatnonzero(self.counts[:, term])
             df, cf = self.df[[term]], self.cf[[term]]
-            yield TermRange(docs, self.counts[docs, term], df, df, cf)
+            yield TermRange(docs, self.counts[docs, term], df, df, cf, slice(term, term + 1), {})
 
     def query(self, words: list[str]) -> TermWeights:
         found = Counter(word for word in words if word in self.words)
