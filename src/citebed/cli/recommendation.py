@@ -198,6 +198,5 @@ def _print(found: Recommendations, form: str, full: bool) -> None:
             for passage in found.passages:
                 lines = passage_lines(passage, found.of(passage), alone=len(found.passages) == 1)
                 sys.stdout.write("\n".join(lines) + "\n")
-            print_notes(found.probability_notes)
     for line in found.left_out_note:
         say(line)

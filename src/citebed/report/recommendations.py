@@ -36,7 +36,7 @@ def passage_lines(passage: Passage, found: list[Recommendation], *, alone: bool)
         yield from (indent + line for line in rest)
         yield from wrap(_shorten(display.format_record(each), _LONGEST))
         yield f"{indent}cite as: {display.format_key(each)}"
-        because = f"because of: {', '.join(each.terms)}" if each.terms else ""
+        because = f"because of: {each.reason}" if each.reason else ""
         parts = (display.format_confidence(each), because)
         yield from wrap("  ".join(filter(None, parts)), then=indent * 2)
         for label, text, by in display.evidence_lines(each, several=len(passage.sentences) > 1):
@@ -55,7 +55,7 @@ def editor_lines(found: Iterable[Recommendation]) -> Iterator[str]:
         who = ", ".join(filter(None, (display.format_authors(each.authors), str(each.year or ""))))
         about = f"{_shorten(each.title or each.doc_id, _LONGEST)}{f' ({who})' if who else ''}"
         key = f"cite {display.format_key(each)}"
-        because = f"; because of {', '.join(each.terms)}" if each.terms else ""
+        because = f"; because of {each.reason}" if each.reason else ""
         place = f"{each.file or '-'}:{each.line}:{each.column}"
         yield f"{place}: {key}: {about}{because}"
 

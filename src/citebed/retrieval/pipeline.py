@@ -132,7 +132,7 @@ class Learned(Ranking):
 
 
 CALIBRATION_DEPTH = 10
-"""Probabilities and citation need were calibrated on the first 10 documents of each text."""
+"""Confidence was learned from the first 10 documents of each text."""
 
 RANKINGS: dict[str, type[Ranking]] = {ranking.name: ranking for ranking in (Dense, Learned)}
 

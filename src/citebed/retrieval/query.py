@@ -19,9 +19,8 @@ from citebed.retrieval.index.index import Index
 from citebed.retrieval.memory import LruCache
 from citebed.retrieval.search.feedback import NOT_JUDGED, Judged
 from citebed.retrieval.search.searcher import Hits
-from citebed.text.languages import language_of
 from citebed.text.sentences import split_sentences
-from citebed.text.words import ENOUGH
+from citebed.text.words import text_language
 
 if TYPE_CHECKING:
     from citebed.retrieval.vectors.vectors import Vectors
@@ -45,7 +44,8 @@ class Query:
     that the text cites elsewhere. ``before`` is a date, ``filter_mask`` a mask over all documents.
     ``paper`` is the citing paper, of a ``year``; its citing text is removed from the index if
     ``hidden_paper`` is set. ``judged`` is the user's feedback; ``original_terms`` are the terms
-    before feedback changed them.
+    before feedback changed them. ``named`` are documents whose authors the text names, and how
+    telling these names are.
     """
 
     text: str
@@ -62,6 +62,7 @@ class Query:
     filter_mask: Mask | None = None
     judged: Judged = NOT_JUDGED
     original_terms: TermWeights | None = None
+    named: tuple[Docs, Reals] = field(default_factory=lambda: (_NONE, np.zeros(0)))
 
     @cached_property
     def sentences(self) -> Sequence[str]:
@@ -76,7 +77,7 @@ class Query:
     @cached_property
     def language(self) -> str | None:
         """The code of the text's language, or ``None`` if unknown."""
-        return language_of(None, None, self.text[:ENOUGH])
+        return text_language(self.text)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,12 +87,13 @@ class Candidates:
     - ``signals``: a column for each of ``ranking.features.SIGNALS``;
     - ``raw``: similarities and scores as they are (``RAW``), which show how good the best are;
     - ``term_scores``: what each term of the query adds to BM25;
-    - ``probabilities`` of being right, if they were learned with these models.
+    - ``probabilities`` of being right, and the log odds that the text ``asks`` for a citation of
+      the collection, if they were assessed.
 
     Without a ranking by several signals, ``signals`` and ``raw`` have no columns.
 
-    ``vectors`` belong to the query's text and sentences, by kind. ``min_probability`` is the lowest
-    of a good match. ``best`` are the best documents without filter and feedback marks.
+    ``vectors`` belong to the query's text and sentences, by kind. ``best`` are the best documents
+    without filter and feedback marks.
     """
 
     query: Query
@@ -101,8 +103,8 @@ class Candidates:
     raw: Reals
     term_scores: Reals | None = None
     probabilities: Reals | None = None
+    asks: float = 0.0
     vectors: Mapping[str, Vectors] = field(default_factory=dict)
-    min_probability: float = 0.0
     best: Candidates | None = None
 
     def __len__(self) -> int:

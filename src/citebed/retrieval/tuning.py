@@ -30,8 +30,8 @@ from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index import layout
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.pipeline import parse_pipeline
-from citebed.retrieval.ranking.citation_need import MIN_DOCUMENTS
 from citebed.retrieval.ranking.collection_weights import (
+    MIN_DOCUMENTS,
     NDCG_DEPTH,
     CollectionWeights,
     apply_weights,
@@ -45,8 +45,7 @@ from citebed.retrieval.ranking.weight_fit import WEIGHTS
 from citebed.retrieval.search.queries import read_queries
 from citebed.runs.reader import read_qrels
 from citebed.text.identifiers import normalise_doi
-from citebed.text.languages import language_of
-from citebed.text.words import ENOUGH
+from citebed.text.words import text_language
 from citebed.wording import printable
 
 _ARXIV = "arXiv:"
@@ -198,7 +197,7 @@ def tune(
     if len(questions) < MIN_DOCUMENTS:
         return found
     known = read_weights(index) or CollectionWeights(0, len(index.ids), 1.0, "")
-    codes = (language_of(None, None, each.text[:ENOUGH]) for each in questions)
+    codes = (text_language(each.text) for each in questions)
     language = next((code for code, _ in Counter(filter(None, codes)).most_common(1)), None)
     fames = (known.fame,) if index.citing is None else FAMES
     prior = _nearest(WEIGHTS, known.share(language)), _nearest(fames, known.fame)

@@ -36,9 +36,12 @@ _GOES_ON = frozenset(
     e.g eg i.e ie cf vs viz resp approx ca w.r.t s.t fig figs tab sect eq eqs eqn eqns ref refs
     thm chap dr prof mr mrs st proc conf symp trans univ dept incl esp a.k.a jan feb apr aug sept
     oct nov dec
+    bzw vgl hrsg bd bde kap abschn abb sog ggf evtl inkl insb bspw ebd dt frz engl lat griech jh jhd
+    mio mrd éd éds coll env av apr mm p.ex sra dra ud uds núm pág págs aprox ej cfr vd sig dott pag
+    pagg cap bijv bv blz dhr mevr np tj tzn m.in им др
     """.split()  # noqa: SIM905
 )
-_LONG, _ENDS_OF_LONG = 5, ("pprox", "trans")
+_LONG, _ENDS_OF_LONG = 5, ("pprox", "aprox", "trans", "bschn", "riech")
 """Only these of the abbreviations end in this many letters."""
 # Goes on if a number follows: "no. 5", but "the answer is no. Then".
 _GOES_ON_TO_NUMBER = frozenset(
@@ -50,6 +53,16 @@ _GOES_ON_TO_NUMBER = frozenset(
 # Goes on unless the next word is one that begins sentences: "et al. We", but "et al. Proceedings".
 _MAY_GO_ON = frozenset(
     ("al", "inc", "ltd", "co", "corp", "jr", "sr", "ph.d", "u.s", "u.k", "u.s.a", "e.u", "ms")
+)
+
+
+_LISTS_END = frozenset(("etc", "usw", "ecc", "enz", "itd", "itp"))
+_SHORT_AFTER = compile_regex(r"\w{1,2}\.")
+# After German ordinal numbers: "im 18. Jahrhundert", "am 3. Oktober".
+_AFTER_ORDINAL = compile_regex(
+    r"(?:Jahrhundert|Jh|Jahrzehnt|Jahrestag|Lebensjahr|Geburtstag|Auflage|Band|Kapitel|Kongress"
+    r"|Tagung|Sitzung|Legislatur"
+    r"|Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)"
 )
 
 
@@ -105,7 +118,8 @@ def _ends_here(text: str, start: int, match: re.Match[str]) -> bool:
     word = before[0] if before is not None else ""
     if word.isdigit() and len(word) <= 2:  # the number of an item begins its sentence
         ahead = text[far : match.start() - len(word)].rstrip()
-        return not (ahead == "" or ahead.endswith(":"))
+        is_ordinal = _AFTER_ORDINAL.match(text, at) is not None
+        return not (ahead == "" or ahead.endswith(":") or is_ordinal)
     return not _goes_on(word, text, match.end("blank"))
 
 
@@ -116,8 +130,10 @@ def _goes_on(word: str, text: str, at: int) -> bool:
         return True
     if plain in _GOES_ON_TO_NUMBER:
         return text[at].isdigit()
-    if plain == "etc":
+    if plain in _LISTS_END:
         return not text[at].isalpha()
+    if len(word) == 1 and word.islower():  # "z. B.", "p. ex."; but "for each x. We"
+        return _SHORT_AFTER.match(text, at) is not None
     if plain in _MAY_GO_ON or (len(word) == 1 and word.isupper()):
         after = _WORD_AFTER.match(text, at)
         return after is None or after[0] not in NOT_NAMES

@@ -7,9 +7,13 @@ at once.
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from importlib import resources
 
-from citebed.text.languages import SMALL_WORDS, language_of
+from citebed.text.languages import language_of
 
 FUNCTION_WORDS = frozenset(
     """
@@ -71,13 +75,62 @@ def telling_words(text: str) -> list[str]:
 
 # --- Other languages --------------------------------------------------------------------------
 
-FUNCTION_WORDS_OF = {**SMALL_WORDS, "en": FUNCTION_WORDS}
-"""Function words by language code."""
 ENOUGH = 5000
 """Number of characters that are enough to detect the language of a text."""
+_LETTERS = re.compile(r"[^\W\d_]+")
+_NOUNS_LIKE_FUNCTION_WORDS = re.compile(r"(?<=[\w,;:)»“”] )[A-ZÄÖÜ][a-zäöüß]{2,}")
+_POLITE = frozenset(("sie", "ihr", "ihre", "ihrem", "ihren", "ihrer", "ihres", "ihnen"))
+
+
+@cache
+def _function_words() -> Mapping[str, frozenset[str]]:
+    text = resources.files(__package__).joinpath("function_words.toml").read_text("utf-8")
+    others = {code: frozenset(words.split()) for code, words in tomllib.loads(text).items()}
+    return {"en": FUNCTION_WORDS, **others}
+
+
+def function_words_of(code: str | None) -> frozenset[str]:
+    """Return the function words of a language by its code; of English for unknown ones."""
+    return _function_words().get(code or "en", FUNCTION_WORDS)
+
+
+@lru_cache(256)
+def text_language(text: str) -> str | None:
+    """Return the code of the language of a text, also of a short one, or ``None`` if unclear.
+
+    The language has the most function words, at least two; else `language_of` decides.
+    """
+    text = text[:ENOUGH]
+    words = _LETTERS.findall(text.lower())
+    counts = {code: sum(word in own for word in words) for code, own in _function_words().items()}
+    (most, first), (second, _) = sorted(((n, code) for code, n in counts.items()), reverse=True)[:2]
+    return first if most >= 2 and most > second else language_of(None, None, text)
 
 
 def function_words(text: str) -> frozenset[str]:
-    """Return the function words of a text's language (default: English), and prefixes."""
-    code = language_of(None, None, text[:ENOUGH]) or "en"
-    return FUNCTION_WORDS_OF.get(code, FUNCTION_WORDS) | PREFIXES
+    """Return the function words of a text's language (default: English), and prefixes.
+
+    In German, words that the text capitalises inside a sentence are nouns (``das Sein``).
+    """
+    code = text_language(text)
+    found = function_words_of(code) | PREFIXES
+    if code != "de":
+        return found
+    nouns = {word.lower() for word in _NOUNS_LIKE_FUNCTION_WORDS.findall(text)} - _POLITE
+    return found - nouns
+
+
+# --- Sentences that ask for nothing --------------------------------------------------------------
+
+
+@cache
+def _routine() -> re.Pattern[str]:
+    text = resources.files(__package__).joinpath("routine_phrases.toml").read_text("utf-8")
+    return re.compile(
+        "|".join(f"(?:{each})" for own in tomllib.loads(text).values() for each in own)
+    )
+
+
+def is_routine(sentence: str) -> bool:
+    """Return True for thanks, outlines, declarations, and sentences about the text's own tables."""
+    return _routine().match(sentence.strip().lower()) is not None

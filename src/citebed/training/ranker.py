@@ -12,9 +12,8 @@ are in a new collection. It then learns the weights of citation features from al
 
 from __future__ import annotations
 
-import itertools
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,19 +27,11 @@ from citebed.errors import CitebedError
 from citebed.files.output_files import write_file
 from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.index import Index, open_index
-from citebed.retrieval.pipeline import CALIBRATION_DEPTH, parse_pipeline
+from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.query import Candidates, Query
-from citebed.retrieval.ranking.citation_need import load_static_model
 from citebed.retrieval.ranking.collection_weights import WORD_SIGNALS
 from citebed.retrieval.ranking.features import SIGNALS
-from citebed.retrieval.ranking.ranker import (
-    LEVELS,
-    Level,
-    calibration_inputs,
-    ranker_json,
-    shipped_ranker,
-)
-from citebed.training.citation_need import Source, logistic, train_citation_need
+from citebed.retrieval.ranking.ranker import LEVELS, Level, ranker_json, shipped_ranker
 from citebed.training.settings import Report
 from citebed.training.texts import assign_fold, part_of_fold, recall_and_ndcg
 
@@ -56,8 +47,6 @@ _KNOWN_SHARE = 0.5
 _PENALTY = 1e-3
 _CHUNK = 64
 _QUERIES_BETWEEN_REPORTS = 8 * _CHUNK
-_BINS = (0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 1.01)
-"""Bounds of the probabilities whose reliability the file reports."""
 
 
 class Example(NamedTuple):
@@ -72,7 +61,6 @@ class Example(NamedTuple):
     is_cited: NDArray[np.bool_]
     cited: int
     is_new: bool
-    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -114,7 +102,6 @@ def train_ranker(
             f"citebed index {opened.folder} --citing FILE"
         )
     levels: dict[str, Level] = {}
-    first: list[Example] = []
     values: dict[str, Any] = {}
     for name in LEVELS:
         if name == "encoder" and index.vectors("encoder") is None:
@@ -123,26 +110,19 @@ def train_ranker(
         encoder = "yes" if name == "encoder" else "no"
         queries = TrainingQueries(opened, index, encoder, settings, report)
         examples = queries.examples("development")
-        first = first or examples
         levels[name] = fit_level(
             examples, settings.words if name == "static" else 1.0, settings.citing
         )
         values[name] = measure_level(queries.examples("test"), levels[name])
         shown = ", ".join(f"{m} {v:.3f}" for m, v in values[name]["learned"].items())
         report(f"level {name}, unseen papers: {shown}")
-    shipped, model = shipped_ranker(), load_static_model(index)
-    need = shipped.citation_need  # trained on two fields, for citebed's own word vectors
-    if not shipped.is_calibrated_for({"static": model}):
-        level = levels["static"]
-        texts = [example.text for example in first if _first_documents(level, example)[1].any()]
-        need = train_citation_need([Source(index, level, texts)], shipped, model)
     about = {
         "name": "learned from citations", "citebed": __version__, "collection": opened.name,
         "documents": len(index.ids), "citing_sentences": len(index.citing),
         "settings": asdict(settings), "figures": values,
         "vectors": {kind: dict(of) for kind, of in index.description.vectors.items()},
     }  # fmt: skip
-    write_file(Path(out), ranker_json(levels, need, about).encode())
+    write_file(Path(out), ranker_json(levels, about).encode())
     return about
 
 
@@ -236,7 +216,7 @@ class TrainingQueries:
             papers = [self.citing.papers[list(self.citing.of(doc))] for doc in relevant]
             is_new = not any(self.parts[p] == "training" for own in papers for p in own.tolist())
             name = query.paper or ""
-            examples.append(Example(name, features, is_cited, len(relevant), is_new, query.text))
+            examples.append(Example(name, features, is_cited, len(relevant), is_new))
         return examples
 
 
@@ -250,7 +230,9 @@ def fit_level(examples: Sequence[Example], words: float = 1.0, citing: float = 1
     weights = _fit_listwise(examples, np.flatnonzero(_IS_CITATION), weights)
     weights[_IS_CITATION] *= citing
     weights[[name in WORD_SIGNALS for name in SIGNALS]] *= words
-    return calibrate(Level(weights, np.zeros(0), 0.0), examples)
+    # Citing sentences say nothing about this one: most name nobody.
+    weights[list(SIGNALS).index("named")] = shipped_ranker().levels["static"].weights[-1]
+    return Level(weights)
 
 
 def _fit_listwise(examples: Sequence[Example], columns: NDArray[np.int64], fixed: Reals) -> Reals:
@@ -292,68 +274,21 @@ def _listwise_loss(
     return total / size + penalty, slope / size + 2 * _PENALTY * weights
 
 
-def calibrate(level: Level, examples: Iterable[Example]) -> Level:
-    """Fit the level's probabilities to the first documents of the examples.
-
-    The lowest probability of a good match is the value that only one in twenty queries stays below.
-    Each query counts a second time as if the collection had no citing sentences.
-    """
-    examples = list(examples)
-    uncited = []
-    for example in examples:
-        columns = example.features.signals.copy()
-        columns[:, _IS_CITATION] = 0
-        uncited.append(example._replace(features=replace(example.features, signals=columns)))
-    first = [_first_documents(level, example) for example in (*examples, *uncited)]
-    x, y = np.concatenate([x for x, _ in first]), np.concatenate([y for _, y in first])
-    spread = x.std(axis=0)
-    spread[spread == 0] = 1
-    # The constant is the first of the inputs, and the last column of the regression.
-    fitted = logistic((x / spread)[:, ::-1], y, np.ones(len(y)), 1e-6)[::-1] / spread
-    level = replace(level, probability=np.asarray(fitted, np.float64))
-    best = [float(level.calibrate(x).max(initial=0.0)) for x, _ in first]
-    return replace(level, min_probability=float(np.quantile(best, 0.05)))
-
-
-def _first_documents(level: Level, example: Example) -> tuple[Reals, NDArray[np.bool_]]:
-    """Return the inputs of the probability for the first documents, and which are cited."""
-    scores = level.score(example.features)
-    order = np.argsort(-scores, kind="stable")[:CALIBRATION_DEPTH]
-    return calibration_inputs(example.features.take(order), scores[order]), example.is_cited[order]
-
-
 # --- evaluation -----------------------------------------------------------------------------
 
 
 def measure_level(examples: Sequence[Example], level: Level) -> dict[str, Any]:
-    """Return R@10 and nDCG@10 of BM25 and of the level, and the reliability of probabilities."""
+    """Return R@10 and nDCG@10 of BM25 and of the level."""
     bm25 = np.eye(len(SIGNALS))[list(SIGNALS).index("bm25")]
     rows: dict[str, Mapping[str, float]] = {}
     for name, weights in (("bm25", bm25), ("learned", level.weights)):
         values = [measure_example(e, e.features.signals @ weights) for e in examples]
         recall, gain = np.array(values).mean(axis=0).tolist()
         rows[name] = {"R@10": round(recall, 4), "nDCG@10": round(gain, 4)}
-    first = [_first_documents(level, example) for example in examples]
-    probabilities = np.concatenate([level.calibrate(x) for x, _ in first])
-    is_cited = np.concatenate([y for _, y in first])
-    reliability = _measure_reliability(probabilities, is_cited)
-    return {"questions": len(examples), **rows, "probabilities": reliability}
+    return {"questions": len(examples), **rows}
 
 
 def measure_example(example: Example, scores: Reals) -> tuple[float, float]:
     """Return R@10 and nDCG@10 of a query with some scores."""
     order = np.argsort(-scores, kind="stable")
     return recall_and_ndcg(example.is_cited[order], example.cited)
-
-
-def _measure_reliability(
-    probabilities: Reals, is_cited: NDArray[np.bool_]
-) -> list[dict[str, float]]:
-    """Return how often recommendations with similar probabilities were right."""
-    rows = []
-    for low, high in itertools.pairwise(_BINS):
-        those = (probabilities >= low) & (probabilities < high)
-        if those.any():
-            said, came = float(probabilities[those].mean()), float(is_cited[those].mean())
-            rows.append({"said": round(said, 3), "came": round(came, 3), "of": int(those.sum())})
-    return rows

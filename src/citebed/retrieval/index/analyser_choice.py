@@ -12,7 +12,7 @@ from citebed.retrieval.analysis.analysers import WITHOUT_BLANKS, languages
 from citebed.retrieval.analysis.words import word_spans
 from citebed.retrieval.index.layout import FOLDER, read_description
 from citebed.text.languages import language_name, language_of
-from citebed.text.words import FUNCTION_WORDS
+from citebed.text.words import function_words
 
 AUTO = "auto"
 """The name that requests the fitting analyser."""
@@ -65,7 +65,8 @@ class QueryWords:
         self._terms = lru_cache(_CACHED_QUERIES)(self._find_terms)
 
     def _find_terms(self, query: str) -> frozenset[str]:
-        words = (word for word, _, _ in word_spans(query) if word.lower() not in FUNCTION_WORDS)
+        ignored = function_words(query)
+        words = (word for word, _, _ in word_spans(query) if word.lower() not in ignored)
         terms = (self._term(word) for word in words)
         return frozenset(term for term in terms if term is not None and is_telling(term))
 

@@ -77,7 +77,7 @@ class Description:
     fit: Mapping[str, Any] = field(default_factory=dict)
     """Ranking weights fitted to the collection; empty in an index of earlier versions."""
     background: Mapping[str, Any] = field(default_factory=dict)
-    """Results of everyday texts in this index; recomputed whenever the index is written."""
+    """Not used any more; an index of earlier versions has it."""
 
 
 def vector_arrays(kind: str) -> tuple[str, str]:

@@ -24,6 +24,8 @@ CITATION_SIGNALS = ("cited", "lately", "authors")
 CALIBRATED_LANGUAGES = (None, "en")
 """Word vectors and probabilities were learned from English; ``None`` is an unknown language."""
 NDCG_DEPTH = 10
+MIN_DOCUMENTS = 20
+"""Smaller collections teach nothing."""
 _MAX_NUMBER = 1 << 32
 
 

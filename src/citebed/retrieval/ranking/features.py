@@ -41,6 +41,7 @@ SIGNALS = {
     "age": "years since it appeared (logarithm)",
     "length": "its number of pages as a share of a usual paper's (logarithm)",
     "title_only": "1 for a record without abstract",
+    "named": "1 if the text names an author of it, less for a frequent name",
 }
 """The signals by name, with their meaning."""
 RECORD_SIGNALS: dict[str, Callable[[Index, Docs], Reals]] = {
@@ -74,23 +75,6 @@ class Constants(NamedTuple):
     min_evidence_similarity: float
     min_sentence_words: int
     max_citing_sentences: int
-    short_text_words: int
-    unlikely: float
-    unlikely_if_small: float
-    about_ten_percent: float
-    max_size_ratio: int
-    size_exponent: float
-    strong_probability: float
-    strong_word_share: float
-    fair_probability: float
-    fair_word_share: float
-    short_text_word_share: float
-    min_language_share: float
-    min_native_share: float
-    min_native_share_if_unknown: float
-    min_foreign_words: int
-    min_known_share: float
-    min_english_share: float
 
 
 # --- Candidates ---------------------------------------------------------------------------------
@@ -284,11 +268,15 @@ class Signals:
             ):  # fmt: skip
                 is_fair = present.get(name.removesuffix(SENTENCE)) is None
                 (fair if is_fair else others).append(docs)
+            named, _ = query.named
+            fair.append(named if allowed is None else named[allowed[named]])
         docs = np.unique(np.concatenate(fair + others))
         is_fair_candidate = np.isin(docs, np.concatenate(fair))
 
         raw, columns = {}, self._record_columns(query, docs, visible)
-        columns["citing"] = np.zeros(len(docs))
+        columns["citing"], columns["named"] = np.zeros(len(docs)), np.zeros(len(docs))
+        _, rows, found = np.intersect1d(docs, query.named[0], return_indices=True)
+        columns["named"][rows] = query.named[1][found]
         is_cited = np.isin(docs, citing.docs)
         columns["citing"][is_cited] = citing.scores[np.isin(citing.docs, docs)]
         raw["bm25"], columns["bm25_sentence"], term_scores = self._word_columns(query, docs, hits)

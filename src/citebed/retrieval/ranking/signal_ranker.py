@@ -1,4 +1,4 @@
-"""The ranking by several signals: the best documents for queries, and their probabilities."""
+"""The ranking by several signals: the best documents for queries."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.memory import LruCache
 from citebed.retrieval.pipeline import CALIBRATION_DEPTH, Dense, Learned, Ranking
 from citebed.retrieval.query import Candidates, Mask, Query
 from citebed.retrieval.ranking.collection_weights import (
-    CALIBRATED_LANGUAGES,
     apply_weights,
     choose_language,
     read_weights,
@@ -24,7 +22,6 @@ from citebed.retrieval.ranking.collection_weights import (
 from citebed.retrieval.ranking.features import SIGNALS, Signals
 from citebed.retrieval.ranking.ranker import (
     Level,
-    calibration_inputs,
     read_ranker,
     shipped_ranker,
 )
@@ -48,7 +45,7 @@ class SignalRanker:
         self.models = load_models(index, ranking)
         source = ranking.source if isinstance(ranking, Learned) else None
         ranker = read_ranker(source) if source else shipped_ranker()
-        self.constants, self.citation_need = ranker.constants, ranker.citation_need
+        self.constants = ranker.constants
         self.signals = Signals(searcher, self.models, ranker.constants)
         self.facts: dict[str, Any] = {
             kind: {"name": model.name, "fingerprint": model.fingerprint}
@@ -56,7 +53,6 @@ class SignalRanker:
         }
         self.notes = self.signals.notes
         self.abstracts: LruCache[int, tuple[Sequence[str], Vectors]] = LruCache(_ABSTRACTS)
-        self.has_probabilities, self.training_documents = False, 0
         self._weights = None
         self._ignores_language = not isinstance(ranking, Learned) or bool(source)
         self._levels: dict[str | None, Level] = {}
@@ -66,15 +62,12 @@ class SignalRanker:
                 self.facts["fit"] = asdict(self._weights)
             has_encoder = "encoder" in self.models
             self._level = ranker.level(self.signals.encoded_share("encoder") if has_encoder else 0)
-            is_calibrated = ranker.is_calibrated_for(self.models)
-            self.has_probabilities = bool(self._level.probability.any()) and is_calibrated
-            self.training_documents = ranker.documents
             self.facts["ranker"] = ranker.fingerprint
         elif isinstance(ranking, Dense):
             weights = dict.fromkeys(SIGNALS, 0.0) | {"bm25": 1.0}
             for name, weight in (("", ranking.whole), ("_sentence", ranking.sentence)):
                 weights[f"{ranking.source}{name}"] = 1.0 if weight is None else weight
-            self._level = Level(np.array(list(weights.values())), np.zeros(0), 0.0)
+            self._level = Level(np.array(list(weights.values())))
 
     @cached_property
     def words(self) -> Embedder:
@@ -101,7 +94,7 @@ class SignalRanker:
         in_time: Iterable[Mask | None],
         depth: int,
     ) -> Iterator[Candidates]:
-        """Yield the best ``depth`` candidates of each query with their probabilities."""
+        """Yield the best ``depth`` candidates of each query."""
         for found in self.compute(queries, first, in_time, depth):
             query, language = found.query, None
             if not self._ignores_language:
@@ -119,25 +112,7 @@ class SignalRanker:
             if query.filter_mask is not None:
                 may &= query.filter_mask[ranked.docs]
             best = ranked.take(np.flatnonzero(may)[:depth])
-            probabilities = None
-            if self.has_probabilities and language in CALIBRATED_LANGUAGES:
-                inputs = calibration_inputs(best, best.scores)
-                probabilities = _monotone(level.calibrate(inputs))
-            yield replace(
-                best, probabilities=probabilities, min_probability=level.min_probability,
-                best=ranked.take(np.arange(min(CALIBRATION_DEPTH, len(ranked)))),
-            )  # fmt: skip
-
-
-def _monotone(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the probabilities of a list so that none is higher than the one before it.
-
-    A document of the first ``CALIBRATION_DEPTH`` is as likely as any of these after it; later ones
-    are at most as likely, so that a longer list changes nothing for the first.
-    """
-    parts = np.split(probabilities, [CALIBRATION_DEPTH])
-    first, later = (np.maximum.accumulate(part[::-1])[::-1] for part in parts)
-    return np.concatenate([first, np.minimum(later, first[-1:])])
+            yield replace(best, best=ranked.take(np.arange(min(CALIBRATION_DEPTH, len(ranked)))))
 
 
 def load_models(index: Index, ranking: Ranking) -> dict[str, Embedder]:

@@ -43,15 +43,9 @@ from citebed.retrieval.index.layout import FOLDER
 from citebed.retrieval.index.statistics import IndexReport
 from citebed.retrieval.models import MODELS
 from citebed.retrieval.query import Query
-from citebed.retrieval.ranking.citation_need import (
-    MIN_DOCUMENTS,
-    Background,
-    compute_background,
-    load_static_model,
-    parse_background,
-)
 from citebed.retrieval.ranking.collection_weights import (
     CALIBRATED_LANGUAGES,
+    MIN_DOCUMENTS,
     VECTOR_SIGNALS,
     WORD_SIGNALS,
     CollectionWeights,
@@ -61,6 +55,7 @@ from citebed.retrieval.ranking.collection_weights import (
 from citebed.retrieval.ranking.features import SIGNALS, Signals
 from citebed.retrieval.ranking.ranker import shipped_ranker
 from citebed.retrieval.search.searcher import Searcher
+from citebed.retrieval.vectors.static_model import StaticModel, find_model
 from citebed.retrieval.vectors.vectors import Embedder
 from citebed.text.languages import language_of
 from citebed.text.sentences import split_sentences
@@ -109,7 +104,7 @@ def build_index(
         if uses_compiled_code(opened, options):
             pool.submit(load_kernels)
         fitting = _Fitting(opened, fit, pool)
-        hooks = BuildHooks(fitting.begin, fitting.finish)
+        hooks = BuildHooks(fitting.begin)
         report = write_index(opened, replace(options, neural=None), progress, hooks)
         try:
             report = fitting.store(report, progress)
@@ -141,12 +136,11 @@ def is_stale(weights: CollectionWeights, now: FitInput) -> bool:
 
 
 class _Fitting:
-    """Fits weights and measures the background; if the collection is large, during the build."""
+    """Fits weights; if the collection is large, during the build."""
 
     def __init__(self, opened: Collection, fit: bool | None, pool: ThreadPoolExecutor) -> None:
         self._opened, self._fit, self._pool = opened, fit, pool
         self._weights: Future[CollectionWeights] | None = None
-        self._all: Future[tuple[CollectionWeights, Background | None]] | None = None
 
     def begin(self, analyser: str, model: Embedder, old: Index | None) -> None:
         """Start to fit weights if they will be missing or stale."""
@@ -156,37 +150,29 @@ class _Fitting:
         if is_needed and now.documents >= COMPILED_ROWS:
             self._weights = self._pool.submit(fit_weights, self._opened, now)
 
-    def finish(self, index: Index) -> None:
-        """Start the rest with an index that is being written."""
-        if len(index.ids) >= COMPILED_ROWS:
-            self._all = self._pool.submit(self._run, index)
-
     def store(self, report: IndexReport, progress: Progress) -> IndexReport:
-        """Store the results in the index, and return the report with them."""
+        """Store the weights in the index, and return the report with them."""
         index = open_index(self._opened)
-        known, background = self._all.result() if self._all else self._run(index, progress)
-        values = {} if background is None else background.values
-        with lock_collection(self._opened.folder):
-            generation = index.description.generation
-            layout.write_fit(index.folder, generation, fit=asdict(known), background=values)
-        share = round(known.words_share(), 2)
-        return report._replace(fitted_on=known.sentences, words_share=share, tuned_on=known.tuned)
-
-    def _run(
-        self, index: Index, progress: Progress = SILENT
-    ) -> tuple[CollectionWeights, Background | None]:
-        before = known = None if self._fit else read_weights(index)
+        known = None if self._fit else read_weights(index)
         if self._fit is False:
             known = CollectionWeights(0, 0, 1.0, "")
         else:
-            model = load_static_model(index)
-            now = FitInput(len(index.ids), index.description.analyser, model)
+            now = FitInput(len(index.ids), index.description.analyser, load_static_model(index))
             if known is None or is_stale(known, now):
                 known = None if self._weights is None else self._weights.result()
                 if known is None or known.documents != now.documents or is_stale(known, now):
                     known = fit_weights(self._opened, now, progress)
-        stored = parse_background(index.description.background) if known == before else None
-        return known, stored or compute_background(index, known)
+        with lock_collection(self._opened.folder):
+            generation = index.description.generation
+            layout.write_fit(index.folder, generation, fit=asdict(known))
+        share = round(known.words_share(), 2)
+        return report._replace(fitted_on=known.sentences, words_share=share, tuned_on=known.tuned)
+
+
+def load_static_model(index: Index) -> StaticModel:
+    """Load the word vectors that an index uses."""
+    vectors = index.vectors("static")
+    return find_model("" if vectors is None else vectors.fingerprint)
 
 
 class RemovedSentence(NamedTuple):

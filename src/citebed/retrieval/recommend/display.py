@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from citebed.drafts import Passage, Place
-from citebed.retrieval.ranking.ranker import shipped_ranker
+from citebed.retrieval.ranking.confidence import UNLIKELY
 from citebed.text.names import display_name
 from citebed.wording import for_page
 
@@ -44,6 +44,8 @@ STYLE = """
 """
 _MAX_PASSAGE, _MAX_TEXT = 400, 1000
 _AUTHORS = 3
+_ABOUT_TEN_PERCENT = 0.075
+"""Nearer to 10 % than to 5 %."""
 
 
 class Line(NamedTuple):
@@ -81,18 +83,17 @@ def format_key(each: Recommendation) -> str:
 
 
 def format_confidence(each: Recommendation) -> str:
-    """Return the probability, or else the strength of the match, or else the score."""
-    if each.probability is not None:
-        return format_probability(each.probability)
-    return f"{each.strength} match" if each.strength else f"{each.score:.2f}"
+    """Return the strength of the match and its probability, or else the score."""
+    if each.probability is None:
+        return f"{each.score:.2f}"
+    return f"{each.strength} match, {format_probability(each.probability)}"
 
 
 def format_probability(probability: float) -> str:
     """Return a probability in words, rounded to 10 %."""
-    constants = shipped_ranker().constants
-    if probability < constants.unlikely:
+    if probability < UNLIKELY:
         return "unlikely"
-    if probability < constants.about_ten_percent:
+    if probability < _ABOUT_TEN_PERCENT:
         return "less than 10 % likely"
     return f"about {10 * min(round(probability * 10), 9)} % likely"
 
@@ -145,7 +146,7 @@ def _format_item(each: Recommendation, several: bool) -> str:
     if re.match(r"https?://", each.link):
         title = f"<a href='{html.escape(each.link)}'>{title}</a>"
     lines = [Line("cite as", format_key(each)), Line("how sure", format_confidence(each))]
-    lines += [Line("because of", ", ".join(each.terms))] if each.terms else []
+    lines += [Line("because of", each.reason)] if each.reason else []
     rows = []
     for label, text, by in (*lines, *evidence_lines(each, several=several)):
         shown = f"<code>{_escape(text)}</code>" if label == "cite as" else _escape(text)

@@ -17,6 +17,7 @@ from citebed.collection import Collection
 from citebed.retrieval.execution.runner import Runner
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.query import Candidates
+from citebed.retrieval.ranking.confidence import UNLIKELY, match_strength
 from citebed.retrieval.ranking.signal_ranker import SignalRanker
 from citebed.retrieval.recommend.documents import DocumentRecords, Row
 from citebed.retrieval.search.searcher import finish_query
@@ -46,10 +47,9 @@ def explain(
     rows: Sequence[Row],
     records: DocumentRecords,
     citers: CitingPapers,
-    strengths: Sequence[str] = (),
 ) -> Iterator[tuple[dict[str, Any], int | None]]:
     """Yield the fields of a recommendation for each candidate, and the number of the sentence that
-    led to it; ``rows`` are the candidates' records, ``strengths`` replace probabilities.
+    led to it; ``rows`` are the candidates' records.
 
     Leave out documents that only function words found, and unlikely documents that share no word
     with the text.
@@ -75,7 +75,7 @@ def explain(
         if terms is None and evidence is None:
             continue
         probability = candidates.probability(place)
-        if not terms and probability is not None and probability < candidates.min_probability:
+        if not terms and probability is not None and probability < UNLIKELY:
             continue
         rank += 1
         abstract, citing = "", list[tuple[str, str]]()
@@ -84,13 +84,16 @@ def explain(
             asked_by = similar_sentence if asked_by is None else asked_by
             names = runner.index.papers
             citing = [(text, citers.describe(names[paper], year)) for text, paper, year in found]
+        authors = [name for name in map(family_name, rows[place]["authors"]) if name in query.text]
+        similar = "abstract" if abstract else "citing sentence" if citing else "title"
         fields = {
             "rank": rank,
+            "reason": ", ".join((*authors, *(terms or ()))) or f"similar {similar}",
             "score": float(candidates.scores[place]),
             "terms": terms or (),
             "sentence": "" if asked_by is None else sentences[asked_by],
-            "probability": None if strengths else probability,
-            "strength": strengths[place] if strengths else "",
+            "probability": probability,
+            "strength": "" if probability is None else match_strength(probability),
             "abstract_sentence": abstract,
             "citing_sentences": tuple(text for text, _ in citing),
             "cited_by": tuple(name for _, name in citing),

@@ -29,7 +29,7 @@ _SCHEMA: dict[str, Any] = {
     "section": pl.String, "file": pl.String, "column": pl.Int64, "key": pl.String,
     "in_bib": pl.Boolean, "abstract_sentence": pl.String, "citing_sentences": _TEXTS,
     "cited_by": _TEXTS, "reprints": _TEXTS, "link": pl.String, "strength": pl.String,
-    "probability": pl.Float64, "sure": pl.String,
+    "probability": pl.Float64, "sure": pl.String, "reason": pl.String,
 }  # fmt: skip
 
 
@@ -40,11 +40,13 @@ class Recommendation:
     ``terms`` are the words of the text that matched, best first. ``sentence`` is the sentence that
     led to the document, at ``line`` and ``column`` of ``file``; ``passage`` is the number of its
     passage, and ``section`` its heading. ``key`` is the citation key; ``in_bib`` if it comes from a
-    .bib file. ``probability`` says how likely it is right, if calibrated for this case; otherwise
-    ``strength`` is ``weak``, ``fair`` or ``strong``. ``abstract_sentence`` is the sentence of the
-    abstract closest to the text; ``citing_sentences`` are from papers that cite the document for
-    the same reason, one of ``cited_by`` each. ``reprints`` are where else the work appeared,
-    ``link`` is an address to read it.
+    .bib file. ``probability`` says how likely it is right, and ``strength`` (``weak``, ``fair`` or
+    ``strong``) says the same in a word; models without probabilities have neither.
+    ``abstract_sentence`` is the sentence of the abstract closest to the text; ``citing_sentences``
+    are from papers that cite the document for the same reason, one of ``cited_by`` each.
+    ``reprints`` are where else the work appeared, ``link`` is an address to read it. ``reason``
+    says in a line what made it a recommendation: the author that the text names and the terms, or
+    else a similar abstract or title.
     """
 
     rank: int
@@ -71,6 +73,7 @@ class Recommendation:
     link: str = ""
     strength: str = ""
     probability: float | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,8 +81,8 @@ class Recommendations(TableResult, Sequence[Recommendation]):
     """The recommendations for a text, best first, or for the passages of a draft.
 
     ``passages`` have recommendations; ``skipped`` is the number of other passages.
-    ``left_out`` are the documents that the draft cites already or is itself. ``probability_notes``
-    say why probabilities are missing. ``libraries`` are the texts of the user's .bib files.
+    ``left_out`` are the documents that the draft cites already or is itself. ``libraries`` are the
+    texts of the user's .bib files.
     ``weak`` are the ids of documents below the threshold, which are only shown because of ``k``:
     they get no BibTeX.
     """
@@ -90,7 +93,6 @@ class Recommendations(TableResult, Sequence[Recommendation]):
     notes: tuple[str, ...] = ()
     collection: Collection | None = None
     libraries: Sequence[str] = ()
-    probability_notes: tuple[str, ...] = ()
     skipped: int = 0
     weak: frozenset[str] = frozenset()
 
@@ -135,7 +137,7 @@ class Recommendations(TableResult, Sequence[Recommendation]):
     def main_table(self) -> pl.DataFrame:
         """Return the table to show first."""
         first = ["passage"] if len(self.passages) > 1 else []
-        because = pl.col("terms").list.join(", ").alias("because of")
+        because = pl.col("reason").alias("because of")
         sure = pl.col("sure").alias("how sure")
         return self.table.select(*first, "rank", sure, "key", "title", "year", because)
 
@@ -146,7 +148,7 @@ class Recommendations(TableResult, Sequence[Recommendation]):
     @property
     def all_notes(self) -> tuple[str, ...]:
         """All notes for the user."""
-        return (*self.notes, *self.probability_notes, *self.left_out_note)
+        return (*self.notes, *self.left_out_note)
 
     @property
     def summary(self) -> str:

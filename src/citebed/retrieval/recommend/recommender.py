@@ -25,13 +25,16 @@ from citebed.drafts.reader import DraftLike, resolve_draft
 from citebed.drafts.records import Draft, Passage, Place, pieces
 from citebed.errors import CitebedError
 from citebed.retrieval.execution.runner import Runner, RunOptions
-from citebed.retrieval.index.analyser_choice import sample_languages
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.memory import trim_heap
-from citebed.retrieval.pipeline import CALIBRATION_DEPTH, Pipeline, parse_pipeline
-from citebed.retrieval.query import Docs
-from citebed.retrieval.ranking.collection_weights import CALIBRATED_LANGUAGES, choose_language
-from citebed.retrieval.recommend.calibration import Calibration
+from citebed.retrieval.pipeline import CALIBRATION_DEPTH, Learned, Pipeline, parse_pipeline
+from citebed.retrieval.query import Candidates, Docs
+from citebed.retrieval.ranking.confidence import (
+    UNLIKELY,
+    Confidence,
+    shipped_confidence,
+    sigmoid,
+)
 from citebed.retrieval.recommend.citation_keys import assign_keys
 from citebed.retrieval.recommend.documents import DocumentLookup, DocumentRecords
 from citebed.retrieval.recommend.evidence import (
@@ -40,11 +43,10 @@ from citebed.retrieval.recommend.evidence import (
     explain,
     group_reprints,
 )
+from citebed.retrieval.recommend.query_words import AuthorNames, count_terms
 from citebed.retrieval.recommend.recommendations import Recommendation, Recommendations
 from citebed.retrieval.recommend.skipped_passages import (
     WITHOUT_MATCH,
-    WITHOUT_NEED,
-    CollectionLanguages,
     PassageSkipped,
     check_passage,
     skipped_notes,
@@ -52,12 +54,14 @@ from citebed.retrieval.recommend.skipped_passages import (
 from citebed.retrieval.search.feedback import Judged
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields, fields_of
 from citebed.retrieval.search.queries import checked_date
-from citebed.retrieval.search.searcher import Searcher
-from citebed.wording import printable
+from citebed.retrieval.search.searcher import Searcher, finish_query, query_of_counts
+from citebed.wording import count, printable
 
 DEFAULT_MODEL = "bm25+learned"
 DEFAULT_K, DEFAULT_K_OF_SEVERAL = 10, 3
 """Papers for a text, and for each of several passages."""
+_PASSAGES_OF_A_DRAFT = 5
+"""From this number of passages on, those of a draft are judged together."""
 _WARM_UP_TEXT = "A text to search with, so that everything is loaded for the first real one."
 
 
@@ -153,8 +157,8 @@ class Recommender:
         has_feedback = feedback is not None
         self._records = DocumentRecords(self.collection, self.index, keywords=has_feedback)
         self._lookup = DocumentLookup(self._records)
-        self._calibration = Calibration(self.runner)
         self._citing_papers = CitingPapers(self.collection)
+        self._authors = AuthorNames(self.collection, self.index)
         self._lock, self._is_prepared = threading.Lock(), False
         if warm:
             self.prepare()
@@ -165,12 +169,13 @@ class Recommender:
         return self.runner.searcher
 
     @cached_property
-    def _languages(self) -> CollectionLanguages:
-        return CollectionLanguages(self.collection, self.index, self._calibration.constants)
-
-    @cached_property
-    def _indexed_languages(self) -> frozenset[str]:
-        return frozenset(sample_languages(self.collection))
+    def _confidence(self) -> Confidence | None:
+        """Judges the candidates of the default ranking; ``None`` for others."""
+        if not isinstance(self.pipeline.stage, Learned):
+            return None
+        words = self.runner.ranker.models["static"]
+        is_shipped = words.fingerprint == shipped_confidence().fingerprint
+        return Confidence(self.index, has_vectors=is_shipped)
 
     def prepare(self) -> None:
         """Load everything for many texts; then several threads can use the recommender."""
@@ -244,33 +249,48 @@ class Recommender:
         passages, found = list[Passage](), list[dict[str, Any]]()
         skipped = list[tuple[str, Passage]]()
         strong, weak = set[str](), set[str]()
-        for number, ((passage, source), marked) in enumerate(zip(pairs, marks, strict=True), 1):
+        searched = list[tuple[Passage, _Source, Judged, Candidates]]()
+        for (passage, source), marked in zip(pairs, marks, strict=True):
             cited = source.cited.union(*(source.ambiguous.get(each, ()) for each in passage.cites))
             limited = replace(options, exclude={*options.exclude, *cited, *rejected})
-            default_k = DEFAULT_K if len(source.passages) == 1 else DEFAULT_K_OF_SEVERAL
             try:
-                rows = list(self._recommend_passage(passage, limited, marked, rejected, default_k))
+                searched.append((passage, source, marked, self._search(passage, limited, marked)))
             except PassageSkipped as error:
                 if len(pairs) == 1 and error.is_unsearchable:
                     raise
+                skipped.append((error.kind, passage))
+        asks = self._adapted(searched)
+        numbers = {id(passage): number for number, (passage, _) in enumerate(pairs, 1)}
+        for (passage, source, marked, candidates), log_odds in zip(searched, asks, strict=True):
+            default_k = DEFAULT_K if len(source.passages) == 1 else DEFAULT_K_OF_SEVERAL
+            k = default_k if options.k is None else options.k
+            try:
+                likely = self._decide(candidates, log_odds, options, is_wanted=bool(passage.wanted))
+                rows = list(self._explain(likely, k, marked, rejected))
+            except PassageSkipped as error:
                 skipped.append((error.kind, passage))
                 continue
             if not rows and options.min_probability is None:
                 where = "among these documents" if options.among else "in the collection"
                 skipped.append((f"passage without a match {where}", passage))
                 continue
-            passages.append(replace(passage, number=number))
-            for arguments, sentence, is_weak in rows:
+            passages.append(replace(passage, number=numbers[id(passage)]))
+            for arguments, sentence in rows:
                 place = Place(passage.source, passage.line, passage.column)
                 if sentence is not None and passage.places:
                     place = passage.places[sentence]
                 found.append({
-                    **arguments, "passage": number, "line": place.line, "section": passage.section,
-                    "file": source.draft.file_of(place), "column": place.column,
+                    **arguments, "passage": numbers[id(passage)], "line": place.line,
+                    "section": passage.section, "file": source.draft.file_of(place),
+                    "column": place.column,
                 })  # fmt: skip
+                is_weak = (
+                    options.min_probability is None
+                    and arguments["probability"] is not None
+                    and arguments["probability"] < UNLIKELY
+                    and arguments["doc_id"] not in self._ids(marked.relevant)
+                )
                 (weak if is_weak else strong).add(arguments["doc_id"])
-        texts = (passage.text for passage in passages)
-        missing = dict.fromkeys(map(self._calibration.missing_probabilities, texts))
         records = self._records.get(list(dict.fromkeys(arguments["doc_id"] for arguments in found)))
         drafts = [source.draft for source in sources]
         keys, key_notes = assign_keys(records, self.collection, bib_texts, drafts)
@@ -282,54 +302,76 @@ class Recommender:
             frozenset().union(*(source.cited for source in sources)),
             (
                 *notes, *unknown, *self.runner.missing_note, *self.runner.ranking_notes,
-                *skipped_notes(skipped), *key_notes,
+                *self._coverage_note(searched, skipped), *skipped_notes(skipped), *key_notes,
             ),
             self.collection,
             tuple(bib_texts),
-            tuple(filter(None, missing)),
             len(skipped),
             frozenset(weak - strong),
         )  # fmt: skip
 
-    def _recommend_passage(
-        self,
-        passage: Passage,
-        options: RecommendOptions,
-        marks: Judged,
-        rejected: Sequence[str],
-        default_k: int,
-    ) -> Iterator[tuple[dict[str, Any], int | None, bool]]:
-        """Yield, for each document: the arguments of its `Recommendation`, the number of the
-        sentence that led to it, and whether only ``k`` shows it, because it is unlikely.
-
-        ``marks`` are the user's for this passage, ``rejected`` all ids marked as not relevant.
-        """
+    def _search(self, passage: Passage, options: RecommendOptions, marks: Judged) -> Candidates:
+        """Return the candidates for a passage; ``marks`` are the user's for it."""
         query = self.runner.query(
             passage.text, exclude=options.exclude, before=options.before,
             sentences=passage.sentences, among=options.among, judged=marks,
         )  # fmt: skip
-        least = options.min_probability
-        language = choose_language(self.index, query.language)
-        if least is None and language not in CALIBRATED_LANGUAGES:
-            # The citation need is of English texts; others in the collection's languages skip it.
-            least = 0.0 if language in self._indexed_languages else None
-        check_passage(passage, query, self.index, self._languages, least)
-        remaining = default_k if options.k is None else options.k
-        depth = max(remaining, CALIBRATION_DEPTH) + SPARE_DOCUMENTS + len(marks.relevant)
+        if self._confidence is not None:
+            terms = query_of_counts(self.searcher.view, count_terms(self.index, query.text))
+            query = replace(query, terms=terms, named=self._authors.find(query.text))
+        check_passage(passage, query, self.index, options.min_probability)
+        k = DEFAULT_K if options.k is None else options.k
+        depth = max(k, CALIBRATION_DEPTH) + SPARE_DOCUMENTS + len(marks.relevant)
         (found,) = self.runner.run([query], depth)
-        calibration = self._calibration
-        need = calibration.citation_need(found)
-        found = calibration.calibrate(found, need)
-        likely = found
-        if least is not None:
-            likely = found = calibration.require(found, least)
-        else:
-            if need.is_too_low and not passage.wanted:
-                raise PassageSkipped(WITHOUT_MATCH if need.kind > 0 else WITHOUT_NEED)
-            likely = calibration.drop_unlikely(found)
-            found = likely if options.k is None else found
-        relevant = {*self._ids(marks.relevant)}
-        likely_ids = {*self._ids(likely.docs), *relevant}
+        if self._confidence is None:
+            return replace(found, asks=np.inf)
+        ids = finish_query(found.query.terms, self.searcher.view).ids
+        return self._confidence.assess(found, ids)
+
+    def _adapted(
+        self, searched: Sequence[tuple[Passage, _Source, Judged, Candidates]]
+    ) -> list[float]:
+        """Return the log odds that each passage asks for a citation of the collection, given the
+        other passages of its draft."""
+        asks = np.array([candidates.asks for *_, candidates in searched])
+        sources = np.array([id(source) for _, source, *_ in searched])
+        for source in set(sources.tolist()):
+            rows = np.flatnonzero(sources == source)
+            if self._confidence is not None and len(rows) >= _PASSAGES_OF_A_DRAFT:
+                queries = [searched[row][-1].query for row in rows.tolist()]
+                asks[rows] = self._confidence.adapt_to_draft(queries, asks[rows].tolist())
+        return list(asks.tolist())
+
+    def _decide(
+        self, candidates: Candidates, asks: float, options: RecommendOptions, *, is_wanted: bool
+    ) -> Candidates:
+        """Return the candidates to show, with their probabilities, or raise `PassageSkipped`."""
+        least = options.min_probability
+        if candidates.probabilities is None:
+            if least:
+                raise CitebedError(
+                    "--min-probability needs a calibrated model. Remove it, or use --model "
+                    "bm25+learned."
+                )
+            return candidates
+        confidence = self._confidence
+        assert confidence is not None
+        if least is None and confidence.is_silent(candidates.query, asks) and not is_wanted:
+            raise PassageSkipped(WITHOUT_MATCH)
+        asked = 1.0 if is_wanted else sigmoid(asks)
+        probabilities = candidates.probabilities * asked
+        candidates = replace(candidates, probabilities=probabilities)
+        limit = UNLIKELY if least is None and options.k is None else least or 0.0
+        is_marked = np.isin(candidates.docs, candidates.query.judged.relevant)
+        shown = (probabilities >= limit) | is_marked
+        return candidates.take(np.flatnonzero(shown))
+
+    def _explain(
+        self, found: Candidates, k: int, marks: Judged, rejected: Sequence[str]
+    ) -> Iterator[tuple[dict[str, Any], int | None]]:
+        """Yield, for each of ``k`` works: the arguments of its `Recommendation`, and the number of
+        the sentence that led to it. ``rejected`` are all ids marked as not relevant."""
+        relevant, remaining = {*self._ids(marks.relevant)}, k
         rows, rejected_rows = self._records.get(self._ids(found.docs)), self._records.get(rejected)
         works: list[list[int]] = []
         for work in group_reprints([*rejected_rows, *rows]):
@@ -342,7 +384,6 @@ class Recommender:
                 remaining -= not is_relevant
         found = found.take([work[0] for work in works])
         first = [rows[work[0]] for work in works]
-        strengths = calibration.strengths(found)
         reprints = {}
         for best, *others in works:  # where else each work appeared
             parts = (
@@ -351,10 +392,27 @@ class Recommender:
             )
             reprints[rows[best]["doc_id"]] = tuple(", ".join(filter(None, each)) for each in parts)
         for arguments, sentence in explain(
-            self.runner, found, first, self._records, self._citing_papers, strengths
+            self.runner, found, first, self._records, self._citing_papers
         ):
-            doc_id = arguments["doc_id"]
-            yield {**arguments, "reprints": reprints[doc_id]}, sentence, doc_id not in likely_ids
+            yield {**arguments, "reprints": reprints[arguments["doc_id"]]}, sentence
+
+    def _coverage_note(
+        self,
+        searched: Sequence[tuple[Passage, _Source, Judged, Candidates]],
+        skipped: Sequence[tuple[str, Passage]],
+    ) -> tuple[str, ...]:
+        """Return a note for a draft that the collection covers less than half, with the words of
+        the other passages that the collection lacks most."""
+        missing = [passage for kind, passage in skipped if kind == WITHOUT_MATCH]
+        if self._confidence is None or len(searched) < _PASSAGES_OF_A_DRAFT:
+            return ()
+        covered = len(searched) - len(missing)
+        if 2 * covered >= len(searched):
+            return ()
+        words = self._confidence.missing_words([passage.text for passage in missing])
+        lacks = f"; it lacks: {', '.join(words)}" if words else ""
+        passages = count(len(searched), "passage")
+        return (f"this collection covers {covered:,} of the {passages} of prose{lacks}",)
 
     def _ids(self, numbers: Docs) -> list[str]:
         return [self.index.ids[each] for each in numbers.tolist()]

@@ -164,6 +164,7 @@ RecommendedRow = _model(
     column=int, key=str, in_bib=bool, abstract_sentence=str, citing_sentences=list[str],
     cited_by=list[str], reprints=list[str], link=str, strength=str, probability=float | None,
     sure=str,
+    reason=str,
 )  # fmt: skip
 RecommendResponse = _model(
     "RecommendResponse",

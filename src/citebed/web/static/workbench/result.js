@@ -34,17 +34,12 @@ function about(row) {
   return make("p", { class: "who" }, parts.join(" · "), link && parts.length ? " · " : "", link);
 }
 
-const LEVELS = [[0.5, "high"], [0.2, "middle"], [0, "low"]];
-const level = (row) => {
-  if (row.probability !== null) return LEVELS.find(([least]) => row.probability >= least)[1];
-  return { strong: "high", fair: "middle" }[row.strength] ?? "low";
-};
+const level = (row) => ({ strong: "high", fair: "middle" })[row.strength] ?? "low";
 
 function reasons(row) {
-  const terms = row.terms.slice(0, 6).join(", ");
   return make("p", { class: "why" },
     make("span", { class: `sure ${level(row)}` }, row.sure),
-    terms ? make("span", { class: "terms" }, make("span", { class: "hide" }, "because of "), terms) : null);
+    row.reason ? make("span", { class: "terms" }, make("span", { class: "hide" }, "because of "), row.reason) : null);
 }
 
 const quote = (label, words, by = "") => make("p", { class: "said" },
