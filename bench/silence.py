@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from citebed.retrieval.recommend.calibration import Calibration
+from citebed.training.citation_need import Source, train_citation_need
 
 import citebed
 import fields
@@ -33,9 +35,7 @@ from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.query import Candidates
 from citebed.retrieval.ranking.collection_weights import apply_weights, read_weights
 from citebed.retrieval.ranking.ranker import SHIPPED, ranker_json, shipped_ranker
-from citebed.retrieval.recommend.calibration import Calibration
 from citebed.retrieval.vectors.static_model import find_model
-from citebed.training.citation_need import Source, train_citation_need
 from common import machine, shared_data
 
 HELD_OUT = Path(__file__).parent.parent / "tests" / "held_out_texts.tsv"

@@ -23,6 +23,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from citebed.retrieval.recommend.calibration import Calibration, match_strength
+
 from citebed.collection import import_sources, open_collection
 from citebed.report.tables import text_table
 from citebed.retrieval.execution.runner import Runner, RunOptions
@@ -31,7 +33,6 @@ from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import CALIBRATION_DEPTH, parse_pipeline
 from citebed.retrieval.ranking.features import Constants
 from citebed.retrieval.ranking.ranker import shipped_ranker
-from citebed.retrieval.recommend.calibration import Calibration, match_strength
 from citebed.retrieval.recommend.recommender import DEFAULT_MODEL
 from citebed.training.texts import TEST, assign_fold
 from common import shared_data, write_between

@@ -14,6 +14,7 @@ from functools import cache, lru_cache
 from importlib import resources
 
 from citebed.text.languages import language_of
+from citebed.text.regex import compile_regex
 
 FUNCTION_WORDS = frozenset(
     """
@@ -126,9 +127,8 @@ def function_words(text: str) -> frozenset[str]:
 @cache
 def _routine() -> re.Pattern[str]:
     text = resources.files(__package__).joinpath("routine_phrases.toml").read_text("utf-8")
-    return re.compile(
-        "|".join(f"(?:{each})" for own in tomllib.loads(text).values() for each in own)
-    )
+    patterns = (each for own in tomllib.loads(text).values() for each in own)
+    return compile_regex("|".join(f"(?:{each})" for each in patterns))
 
 
 def is_routine(sentence: str) -> bool:

@@ -20,7 +20,9 @@ def test_what_is_very_long_is_shown_in_part(
     columns: str, alone: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
-    found = Recommendation(1, "d", 1.0, LONG, (LONG,), 2010, LONG, "10.1/a", ("cats",), LONG)
+    found = Recommendation(
+        1, "d", 1.0, LONG, (LONG,), 2010, LONG, "10.1/a", ("cats",), LONG, reason="cats"
+    )
     passage = Passage(LONG, sentences=(LONG, LONG))
     lines = list(passage_lines(passage, [found], alone=alone))
     assert sum(map(len, lines)) < 5_000
@@ -41,8 +43,8 @@ def test_a_greater_chance_never_sounds_smaller() -> None:
 
 def test_how_sure_is_said_by_chance_strength_or_score() -> None:
     one = Recommendation(1, "d", 13.38, "T", (), 2010, "", "", (), "")
-    assert format_confidence(replace(one, probability=0.42, strength="")) == "about 40 % likely"
-    assert format_confidence(replace(one, strength="weak")) == "weak match"
+    told = format_confidence(replace(one, probability=0.42, strength="fair"))
+    assert told == "fair match, about 40 % likely"
     assert format_confidence(one) == "13.38"
 
 
@@ -52,7 +54,7 @@ def test_reasons_are_wrapped_and_use_a_wide_terminal(
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     terms = tuple(f"wordnumber{number}" for number in range(12))
-    one = Recommendation(1, "d", 1.0, "T", (), 2010, "", "", terms, "", probability=0.4)
+    one = Recommendation(1, "d", 1.0, "T", (), 2010, "", "", terms, "", reason=", ".join(terms))
     shown = list(passage_lines(Passage("T"), [one], alone=True))
     assert max(map(len, shown)) <= min(int(columns), 200)
     start = next(at for at, line in enumerate(shown) if "because of" in line)

@@ -224,12 +224,9 @@ class Confidence:
 
     def is_search(self, query: Query) -> bool:
         """Return True for a few words that are not a sentence."""
-        ignored = function_words(query.text)
-        is_short = len(self._content_words(query.text, ignored)) < _SEARCH_WORDS
         ends = query.text.rstrip().endswith((".", "!", "?", "。"))
-        return is_short and not (
-            ends and not ignored.isdisjoint(self._index.analyser.words(query.text))
-        )
+        words = self._content_words(query.text, function_words(query.text))
+        return not ends and len(words) < _SEARCH_WORDS
 
     def missing_words(self, texts: Sequence[str]) -> list[str]:
         """Return the words that most of some texts share and the index lacks most."""

@@ -17,7 +17,7 @@ from citebed.collection import Collection
 from citebed.retrieval.execution.runner import Runner
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.query import Candidates
-from citebed.retrieval.ranking.confidence import UNLIKELY, match_strength
+from citebed.retrieval.ranking.confidence import match_strength
 from citebed.retrieval.ranking.signal_ranker import SignalRanker
 from citebed.retrieval.recommend.documents import DocumentRecords, Row
 from citebed.retrieval.search.searcher import finish_query
@@ -30,6 +30,8 @@ _LANGUAGE_SENTENCES = 100
 """Sentences that are enough to find a text's function words."""
 _COPIED = ("doc_id", "title", "authors", "year", "venue", "doi")
 _MAX_TERMS = 6
+_LEAST_WITHOUT_WORDS = 0.1
+"""The lowest probability of a document that shares no word with the text."""
 SPARE_DOCUMENTS = 5
 """Documents to fetch in addition, because several can be reprints of one work."""
 _LABEL = re.compile(
@@ -51,8 +53,8 @@ def explain(
     """Yield the fields of a recommendation for each candidate, and the number of the sentence that
     led to it; ``rows`` are the candidates' records.
 
-    Leave out documents that only function words found, and unlikely documents that share no word
-    with the text.
+    Leave out documents that only function words found, and documents that share no word with the
+    text and are less than 10 % likely.
     """
     query, sentences, rank = candidates.query, candidates.query.sentences, 0
     final = finish_query(query.terms, runner.searcher.view)
@@ -75,7 +77,7 @@ def explain(
         if terms is None and evidence is None:
             continue
         probability = candidates.probability(place)
-        if not terms and probability is not None and probability < UNLIKELY:
+        if not terms and probability is not None and probability < _LEAST_WITHOUT_WORDS:
             continue
         rank += 1
         abstract, citing = "", list[tuple[str, str]]()

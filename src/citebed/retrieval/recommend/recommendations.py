@@ -215,11 +215,10 @@ class Recommendations(TableResult, Sequence[Recommendation]):
         """Notes on documents without BibTeX entries."""
         owned = len({each.doc_id for each in self.items if each.in_bib} - self.weak)
         weak = len(self.weak)
+        unlikely = count(weak, "unlikely match", "unlikely matches")
         lines = (
             f"{count(owned, 'paper')} left out that your .bib already has" if owned else "",
-            f"{count(weak, 'weak match', 'weak matches')} left out; --min-probability 0 keeps them"
-            if weak
-            else "",
+            f"{unlikely} left out; --min-probability 0 keeps them" if weak else "",
         )
         return tuple(filter(None, lines))
 

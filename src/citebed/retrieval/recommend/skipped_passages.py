@@ -45,7 +45,8 @@ def check_passage(
         raise PassageSkipped(passage.silent)
     if min_probability is None and is_caption(query.raw):
         raise PassageSkipped("caption")
-    if min_probability is None and all(map(is_routine, query.sentences)) and not passage.wanted:
+    is_asked_for = min_probability is not None or passage.wanted or query.judged.moves
+    if query.sentences and not is_asked_for and all(map(is_routine, query.sentences)):
         raise PassageSkipped(WITHOUT_NEED)
     if len(query.terms.ids) or len(query.named[0]):
         return

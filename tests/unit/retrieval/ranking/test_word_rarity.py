@@ -10,7 +10,7 @@ import pytest
 from tests.unit.retrieval.index.making import build, write_collection
 
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.ranking.citation_need import WordRarity
+from citebed.retrieval.ranking.confidence import WordRarity
 
 TITLES = [
     *(f"query expansion by feedback in retrieval of documents {word}" for word in "ab"),
@@ -19,8 +19,6 @@ TITLES = [
     "which smoothing of language models",
 ]
 """Words of one letter are there, but not in texts."""
-ON_IT = "Here queries are expanded, and models of language rank documents by feedback."
-OFF_IT = "Here two eggs are mixed with flour, baked slowly, and eaten with butter."
 
 
 @pytest.fixture(scope="module")
@@ -54,40 +52,24 @@ def test_the_usual_rarity_is_that_of_slow_counting(subject: WordRarity) -> None:
     assert subject.usual[1] == pytest.approx(spread)
 
 
+def terms(subject: WordRarity, text: str) -> np.ndarray:
+    return subject.terms(set(text.split()))
+
+
 def test_strange_is_what_has_words_that_are_rare(subject: WordRarity) -> None:
-    assert subject.strangeness(ON_IT) < 1
-    assert subject.strangeness(OFF_IT) > 2
+    assert subject.strangeness(terms(subject, "queries expanded models language documents")) < 1
+    assert subject.strangeness(terms(subject, "eggs mixed flour baked slowly butter")) > 2
     mean, spread = subject.usual
     for words in (1, 4, 7, 9):  # all of them unknown: their mean is that of 0 documents
         text = " ".join(f"wor{letter}" for letter in "qrstuvwxy"[:words])
         above = (idf(0) - mean) / (spread / math.sqrt(min(words, 7)))
-        assert subject.strangeness(text) == pytest.approx(above)
+        assert subject.strangeness(terms(subject, text)) == pytest.approx(min(above, 8))
 
 
-def test_how_much_of_a_text_one_document_has(subject: WordRarity) -> None:
-    documents = np.array([0, 6])
-    text = "some smoothing of language models in a retrieval of eggs"
-    of_six = idf(1) + idf(3) + idf(5)  # smoothing, language, models
-    assert subject.word_shares(text, documents).max() == pytest.approx(
-        of_six / (of_six + idf(4) + idf(0))
-    )
-    assert not len(subject.word_shares(text, documents[:0]))
-    assert subject.word_shares("The Sea", documents).max() == 0
-    assert subject.word_shares("eggs", documents).max() == 0
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Eggs, Flour and Butter: Anna Smith, New York.",  # names
-        "we were there with them, and they had been with us",
-        "", "12 34 56 78 90",
-    ],
-)  # fmt: skip
-def test_names_and_function_words_tell_nothing(subject: WordRarity, text: str) -> None:
-    assert subject.strangeness(text) == 0
-
-
-def test_to_an_empty_collection_nothing_is_strange(tmp_path: Path) -> None:
+def test_no_words_and_an_empty_collection_are_not_strange(
+    subject: WordRarity, tmp_path: Path
+) -> None:
+    assert subject.strangeness(terms(subject, "")) == 0
     build(write_collection(tmp_path, [{"doc_id": "bare"}]))
-    assert WordRarity(open_index(tmp_path)).strangeness(OFF_IT) == 0
+    bare = WordRarity(open_index(tmp_path))
+    assert bare.strangeness(terms(bare, "eggs flour")) == 0

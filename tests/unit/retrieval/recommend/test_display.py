@@ -15,7 +15,8 @@ from citebed.retrieval.recommend.recommendations import Recommendation, Recommen
 ONE = Recommendation(
     1, "oak", 3.25, "Oak Trees & Forests", ("Ash, Ann",), 2001, "J. of Trees", "10.5072/oak",
     ("oaks", "forests"), "Oaks grow in forests.", passage=2, key="ash2001oak", in_bib=True,
-    probability=0.42, abstract_sentence="Oaks grow well.",
+    probability=0.42, strength="fair", reason="Ash, oaks, forests",
+    abstract_sentence="Oaks grow well.",
     citing_sentences=("Forests have oaks.", "More is known."), cited_by=("Lee (2005), Firs", "Ray"),
     reprints=("2003, Trees Again, 10.5072/oak2",), link="https://doi.org/10.5072/oak",
 )  # fmt: skip
@@ -28,7 +29,6 @@ SEVERAL = Recommendations(
     (ONE,),
     PASSAGES,
     notes=("skipped 1 caption (line 9)",),
-    probability_notes=("no probabilities",),
     skipped=1,
 )
 
@@ -55,8 +55,8 @@ def test_a_notebook_shows_what_the_terminal_shows(
     for told in ("\n".join(terminal), found.summary, *found.all_notes):
         assert set(words(told)) - set(said) == set()
     assert [link.get("href") for link in shown.iter("a")] == [ONE.link]
-    for part in ("about 40 % likely", "Oaks grow well.", "Forests have oaks.",
-                 "Lee (2005), Firs", "2003, Trees Again, 10.5072/oak2"):  # fmt: skip
+    for part in ("fair match, about 40 % likely", "Ash, oaks", "Oaks grow well.",
+                 "Forests have oaks.", "Lee (2005), Firs", "2003, Trees Again, 10.5072/oak2"):  # fmt: skip
         assert part in shown.text_content()
 
 
@@ -73,7 +73,8 @@ def test_several_passages_have_their_place_and_heading() -> None:
 def test_nothing_in_it_is_obeyed() -> None:
     evil = "<script>alert(1)</script><img src=x onerror='y'>\x1b[31m\u202e'\""
     forged = replace(
-        ONE, title=evil, key=evil, venue=evil, doi=evil, terms=(evil,), abstract_sentence=evil,
+        ONE, title=evil, key=evil, venue=evil, doi=evil, terms=(evil,), reason=evil,
+        abstract_sentence=evil,
         citing_sentences=(evil,), cited_by=(evil,), reprints=(evil,), link="javascript:alert(1)",
     )  # fmt: skip
     passages = tuple(replace(each, text=evil, section=evil) for each in PASSAGES)

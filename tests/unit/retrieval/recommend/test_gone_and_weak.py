@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -13,6 +14,7 @@ from citebed.api import Workbench
 from citebed.cli.app import main
 from citebed.collection import forget_sources, import_sources, open_collection
 from citebed.errors import CitebedError, UnknownName
+from citebed.retrieval.ranking.confidence import UNLIKELY
 
 TEXT = "Relevance based language models estimate feedback terms without training data."
 KEY, DOI = "lavrenko2001relevance", "10.1145/383952.383972"
@@ -115,8 +117,9 @@ def test_the_threshold_holds_for_bibliographies_whatever_number_is_asked_for(
     mine: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     ask = ["recommend", str(mine), TEXT]
-    assert main([*ask, "--bibtex"]) == 0
-    strong = keys(capsys.readouterr().out)
+    assert main([*ask, "-k", "30", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    strong = [row["key"] for row in rows if row["probability"] >= UNLIKELY]
     for number in (2, 30):
         wanted = strong[:number]
         assert main([*ask, "-k", str(number), "--bibtex"]) == 0
@@ -125,9 +128,9 @@ def test_the_threshold_holds_for_bibliographies_whatever_number_is_asked_for(
         path = tmp_path / f"{number}.bib"
         assert main([*ask, "-k", str(number), "--append", str(path)]) == 0
         assert keys(path.read_text()) == wanted
-        weak = 30 - len(strong) if number == 30 else 0
-        assert (f"{weak} weak matches left out" in told.err) == bool(weak)
-    assert len(strong) < 30
+        weak = len(rows) - len(strong) if number == 30 else 0
+        assert (f"{weak} unlikely matches left out" in told.err) == bool(weak)
+    assert len(strong) < len(rows) == 30
     assert main([*ask, "-k", "30", "--min-probability", "0", "--bibtex"]) == 0
     assert len(keys(capsys.readouterr().out)) == 30
 
