@@ -15,6 +15,7 @@ from citebed.retrieval.memory import LruCache
 from citebed.retrieval.pipeline import CALIBRATION_DEPTH, Dense, Learned, Ranking
 from citebed.retrieval.query import Candidates, Mask, Query
 from citebed.retrieval.ranking.collection_weights import (
+    CollectionWeights,
     apply_weights,
     choose_language,
     read_weights,
@@ -53,7 +54,7 @@ class SignalRanker:
         }
         self.notes = self.signals.notes
         self.abstracts: LruCache[int, tuple[Sequence[str], Vectors]] = LruCache(_ABSTRACTS)
-        self._weights = None
+        self._weights: CollectionWeights | None = None
         self._ignores_language = not isinstance(ranking, Learned) or bool(source)
         self._levels: dict[str | None, Level] = {}
         if isinstance(ranking, Learned):
@@ -68,6 +69,10 @@ class SignalRanker:
             for name, weight in (("", ranking.whole), ("_sentence", ranking.sentence)):
                 weights[f"{ranking.source}{name}"] = 1.0 if weight is None else weight
             self._level = Level(np.array(list(weights.values())))
+
+    def weigh(self, weights: CollectionWeights) -> None:
+        """Use other collection weights from now on."""
+        self._weights, self._levels = weights, {}
 
     @cached_property
     def words(self) -> Embedder:

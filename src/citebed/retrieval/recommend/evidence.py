@@ -17,7 +17,7 @@ from citebed.collection import Collection
 from citebed.retrieval.execution.runner import Runner
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.query import Candidates
-from citebed.retrieval.ranking.confidence import match_strength
+from citebed.retrieval.ranking.confidence import FAIR, match_strength
 from citebed.retrieval.ranking.signal_ranker import SignalRanker
 from citebed.retrieval.recommend.documents import DocumentRecords, Row
 from citebed.retrieval.search.searcher import finish_query
@@ -53,8 +53,7 @@ def explain(
     """Yield the fields of a recommendation for each candidate, and the number of the sentence that
     led to it; ``rows`` are the candidates' records.
 
-    Leave out documents that only function words found, and documents that share no word with the
-    text and are less than 10 % likely.
+    Leave out unlikely documents that share no word with the text, or only function words.
     """
     query, sentences, rank = candidates.query, candidates.query.sentences, 0
     final = finish_query(query.terms, runner.searcher.view)
@@ -77,7 +76,8 @@ def explain(
         if terms is None and evidence is None:
             continue
         probability = candidates.probability(place)
-        if not terms and probability is not None and probability < _LEAST_WITHOUT_WORDS:
+        least = FAIR if terms is None else _LEAST_WITHOUT_WORDS
+        if not terms and probability is not None and probability < least:
             continue
         rank += 1
         abstract, citing = "", list[tuple[str, str]]()

@@ -56,7 +56,8 @@ def test_a_notebook_shows_what_the_terminal_shows(
         assert set(words(told)) - set(said) == set()
     assert [link.get("href") for link in shown.iter("a")] == [ONE.link]
     for part in ("fair match, about 40 % likely", "Ash, oaks", "Oaks grow well.",
-                 "Forests have oaks.", "Lee (2005), Firs", "2003, Trees Again, 10.5072/oak2"):  # fmt: skip
+                 "Forests have oaks.", "Lee (2005), Firs",
+                 "2003, Trees Again, 10.5072/oak2"):  # fmt: skip
         assert part in shown.text_content()
 
 
