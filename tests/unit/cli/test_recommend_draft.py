@@ -158,8 +158,6 @@ def test_the_answer_to_a_person(run: Run) -> None:
         "note: line 6: \\cite{} has no key yet",
         "note: parts/sea.tex:3: \\citep{} has no key yet",
         "note: skipped 1 caption (line 10)",
-        "note: no probabilities: this collection is too small for the calibration (it needs about "
-        "1,100 papers)",
         "left out 1 paper (already cited, or the draft itself): elm-mine",
     ]
 
@@ -470,15 +468,9 @@ SILENT = {
     "heading.txt": "Oaks in old forests\n",
     "keywords.md": "Keywords: oaks, elms, forests, the city, salt, the sea.\n",
     "thanks.tex": r"\section*{Acknowledgements} We thank the city for its elms and its forests.",
-    "german.tex": "Die Eichen wachsen in den Wäldern, und das Salz kommt von den Songs der Stadt, "
-    "wie es in der Literatur für die Oaks und die Elms beschrieben ist.",
-    "french.md": "Les forêts sont dans la ville, et nous avons des oaks pour les elms du city, une "
-    "chose que les auteurs ont vue avec le sel de la mer.",
-    "spanish.txt": "Los oaks y las elms se encuentran en la ciudad, y el salt es del mar, como se "
-    "describe en los trabajos que se hicieron para el bosque.",
-    "polish.txt": "Dęby rosną w starych lasach, wiązy zaś w mieście, oaks, co opisano już dawniej "
-    "przez wielu autorów zajmujących się drzewami.",
-    "chinese.md": "橡树生长在古老的森林中，榆树生长在城市里，这在许多研究中都有描述 oaks。\n",
+    "german.tex": "Die Eichen wachsen in den Wäldern, und das Salz kommt aus der Stadt.",
+    "polish.txt": "Dęby rosną w starych lasach, wiązy zaś w mieście, co opisano już dawniej.",
+    "chinese.md": "橡树生长在古老的森林中，榆树生长在城市里，这在许多研究中都有描述。\n",
 }  # fmt: skip
 
 

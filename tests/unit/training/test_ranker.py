@@ -16,14 +16,12 @@ from citebed.errors import CitebedError
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.query import Candidates, Query
 from citebed.retrieval.ranking.features import RAW, SIGNALS
-from citebed.retrieval.ranking.ranker import INPUTS, Level, calibration_inputs, read_ranker
+from citebed.retrieval.ranking.ranker import read_ranker
 from citebed.training.ranker import (
     Example,
     RankerSettings,
     _fit_listwise,
     _listwise_loss,
-    _measure_reliability,
-    calibrate,
     measure_example,
     train_ranker,
 )
@@ -71,34 +69,6 @@ def test_the_slope_of_the_loss_is_its_slope() -> None:
     weights = np.array([0.5, -1.0, 2.0])
     by_steps = approx_fprime(weights, lambda w: _listwise_loss(w, rows)[0])
     assert _listwise_loss(weights, rows)[1] == pytest.approx(by_steps, abs=1e-5)
-
-
-def test_how_often_chances_came_true() -> None:
-    said = np.array([0.01, 0.01, 0.5, 0.45, 1.0])
-    right = np.array([False, True, True, False, True])
-    assert _measure_reliability(said, right) == [
-        {"said": 0.01, "came": 0.5, "of": 2},
-        {"said": 0.475, "came": 0.5, "of": 2},
-        {"said": 1.0, "came": 1.0, "of": 1},
-    ]
-
-
-def test_chances_come_true() -> None:
-    truth = np.zeros(len(NAMES))
-    truth[:3] = 4.0, 0.0, 2.0
-    data = examples(truth, 3000)
-    level = calibrate(Level(truth, np.zeros(0), 0.0), data)
-    said, came = [], []
-    for each in data:
-        order = np.argsort(-level.score(each.features))[:10]
-        best = each.features.take(order)
-        said += level.calibrate(calibration_inputs(best, level.score(best))).tolist()
-        came += each.is_cited[order].tolist()
-    for low, high in ((0.0, 0.08), (0.08, 0.2), (0.2, 0.6)):
-        those = (np.array(said) >= low) & (np.array(said) < high)
-        assert np.array(came)[those].mean() == pytest.approx(np.array(said)[those].mean(), abs=0.04)
-    assert 0 < level.min_probability < 0.5
-    assert len(level.probability) == len(INPUTS)
 
 
 def test_figures_by_hand() -> None:

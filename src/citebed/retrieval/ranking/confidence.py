@@ -224,9 +224,11 @@ class Confidence:
 
     def is_search(self, query: Query) -> bool:
         """Return True for a few words that are not a sentence."""
-        ends = query.text.rstrip().endswith((".", "!", "?", "。"))
-        words = self._content_words(query.text, function_words(query.text))
-        return not ends and len(words) < _SEARCH_WORDS
+        ignored, text = function_words(query.text), query.text
+        words = self._content_words(text, ignored)
+        is_word = len(words) == 1 and ignored.isdisjoint(self._index.analyser.words(text))
+        ends = text.rstrip().endswith((".", "!", "?", "。"))
+        return is_word or (not ends and len(words) < _SEARCH_WORDS)
 
     def missing_words(self, texts: Sequence[str]) -> list[str]:
         """Return the words that most of some texts share and the index lacks most."""
