@@ -19,7 +19,7 @@ from citebed.collection.rules import Rules
 from citebed.collection.storing import store, table_files
 from citebed.collection.tables import QRELS, QUERIES, Schema
 from citebed.errors import CollectionError, UnknownName
-from citebed.files.input_files import read_small, reusable_path
+from citebed.files.input_files import read_small
 from citebed.records import (
     CitingPaper,
     Context,
@@ -127,23 +127,22 @@ class Collection:
     def scan_documents(self) -> pl.LazyFrame:
         """Return the documents as a lazy frame, which reads only what is used."""
         with self._reading():
-            table_files.check_exists(self._first_of_documents())
-            schemas = [table_files.read_schema(path) for path in self.table_paths("documents")]
+            schemas = [table_files.read_schema(path) for path in self._document_paths()]
         # A collection of an earlier version has fewer columns; the others are added when used.
         complete = all(schema.keys() >= tables.DOCUMENTS.keys() for schema in schemas)
         schema = schemas[0] if complete else dict(tables.DOCUMENTS)
         return register_io_source(self._read_documents, schema=schema)
 
-    def _first_of_documents(self) -> Path:
-        return next(iter(self.table_paths("documents")), self.folder / "documents.parquet")
+    def _document_paths(self) -> list[Path]:
+        return table_files.required_paths(self.folder, "documents")
 
     def _read_documents(
         self, columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _: int | None
     ) -> Iterator[pl.DataFrame]:
         left = rows
-        for path in self.table_paths("documents"):
-            with self._reading(), table_files.translate_damage(path), reusable_path(path) as file:
-                frame = pl.scan_parquet(file, glob=False)
+        for path in self._document_paths():
+            with self._reading(), table_files.open_table(path) as stored:
+                frame = stored
                 if lacking := tables.missing_columns(frame.collect_schema(), tables.DOCUMENTS):
                     frame = frame.with_columns(lacking).select(list(tables.DOCUMENTS))
                 frame = frame if predicate is None else frame.filter(predicate)
@@ -157,16 +156,14 @@ class Collection:
     def document_count(self) -> int:
         """The number of documents, without reading them."""
         with self._reading():
-            table_files.check_exists(self._first_of_documents())
-            return sum(map(table_files.count_rows, self.table_paths("documents")))
+            return sum(map(table_files.count_rows, self._document_paths()))
 
     def document_pieces(self, columns: Sequence[str], size: int = 0) -> Iterator[pl.DataFrame]:
         """Yield columns of the documents in pieces (of ``size`` rows, if given), to limit memory.
         The first piece is empty."""
         schema = {name: tables.DOCUMENTS[name] for name in columns}
         with self._reading():
-            table_files.check_exists(self._first_of_documents())
-            for path in self.table_paths("documents"):
+            for path in self._document_paths():
                 table_files.read_schema(path)
         pieces = table_files.read_slices(self.folder, "documents", schema, size)
         piece: pl.DataFrame | None = tables.empty_table(schema)

@@ -30,7 +30,6 @@ from citebed.collection.building.import_report import (
     Outcome,
     check_has_records,
     count_outcome,
-    count_values,
     describe_all_files,
     describe_files,
 )
@@ -50,15 +49,14 @@ from citebed.collection.names import normalise_name, unique_names
 from citebed.collection.progress import SILENT, Progress
 from citebed.collection.reading.parser import RECORDS
 from citebed.collection.reading.reader import KnownSources, Reader, report_resource_errors
-from citebed.collection.reading.sources import NotAFile, SourceFile, SourceNames, find_files
+from citebed.collection.reading.sources import SourceFile, SourceNames, find_files
 from citebed.collection.rules import Rules, load_profile
 from citebed.collection.storing import store, table_files
 from citebed.collection.storing.shards import Shards
 from citebed.collection.storing.store import Manifest
-from citebed.collection.tables import IMPORT, Frames
+from citebed.collection.tables import IMPORT, Frames, count_values
 from citebed.errors import CitebedError, FormatError, UnknownName
-from citebed.files.input_files import hash_file, read_small, reusable_path, save_standard_input
-from citebed.processes import run_all
+from citebed.files.input_files import hash_file, read_small, save_standard_input
 from citebed.records import Problem
 from citebed.text.identifiers import normalise_doi
 from citebed.wording import printable
@@ -219,21 +217,22 @@ class Import:
     def run(
         self, paths: list[str | Path], forgotten: Sequence[str] = (), *, check: bool = True
     ) -> ImportReport:
+        self.is_repair = not paths and not forgotten
         self.work.mkdir()
         self.output.mkdir()
-        self.is_repair = not paths and not forgotten
         prune = self.options.prune
         paths = self._make_paths_local(paths)
         roots = [self.names.name_of(path) for path in paths]
-        items = find_files(self.known_sources.drop_missing(paths, prune=prune), self.names)
-        self.known_sources.check_folders(paths, {item.name for item in items})
-        files = [item for item in items if isinstance(item, SourceFile)]
-        self.reader.problems += [item for item in items if isinstance(item, NotAFile)]
+        existing_paths = self.known_sources.drop_missing(paths, prune=prune)
+        files, unreadable = find_files(existing_paths, self.names)
+        names = {*(file.name for file in files), *dict(unreadable)}
+        self.known_sources.check_folders(paths, names)
+        self.reader.problems += unreadable
         missing = self.known_sources.find_missing({file.name for file in files}, roots, prune=prune)
         removed = {*forgotten, *(missing if prune else ())}
         new_tables = self.reader.read(files, removed)
         replaced = {str(row["source"]) for row in self.reader.sources}
-        dropped = replaced | removed | {item.name for item in items if isinstance(item, NotAFile)}
+        dropped = replaced | removed | set(dict(unreadable))
         self.problem_rows = new_tables["problems"].height if "problems" in new_tables else 0
         all_tables = self._add_earlier_rows(new_tables, dropped)
         report = self._assemble(all_tables, dropped, roots, files)
@@ -285,10 +284,8 @@ class Import:
         The identifiers are the DOIs of its records, or their ids; no other paper has any of them.
         Raise ``CitebedError`` if several papers have the name, or share both DOIs and ids with it.
         """
-        lists = pl.List(pl.String())
-        schema = {"doc_id": pl.String(), "read_as": pl.String(), "records": pl.Int32(),
-                  "doi": pl.String(), "arxiv": pl.String(), "cite_key": pl.String(), "keys": lists,
-                  "aliases": lists}  # fmt: skip
+        columns = ("doc_id", "read_as", "records", "doi", "arxiv", "cite_key", "keys", "aliases")
+        schema = {column: tables.DOCUMENTS[column] for column in columns}
         slices = partial(table_files.read_slices, self.folder)
         documents = pl.concat([tables.empty_table(schema), *slices("documents", schema)])
         arxiv = normalise_name(name).removeprefix("arxiv:")
@@ -308,7 +305,7 @@ class Import:
             keys = ", ".join(map(printable, papers["cite_key"].head(5)))
             raise CitebedError(f"'{printable(name)}' names several papers. Use a key: {keys}")
         (row,) = papers.iter_rows(named=True)
-        aside_schema = {"doc_id": pl.String(), "doi": pl.String(), "kept_as": pl.String()}
+        aside_schema = {name: tables.SET_ASIDE[name] for name in ("doc_id", "doi", "kept_as")}
         aside_records = pl.concat(
             [tables.empty_table(aside_schema), *slices(SET_ASIDE_TABLE, aside_schema)]
         )
@@ -453,7 +450,7 @@ class Import:
             merged=outcome.records - sum(outcome.set_aside.values()) - outcome.documents,
             set_aside=outcome.set_aside,
             papers=resolved.papers.height,
-            resolved=count_values(resolved.references["resolved_by"].drop_nulls()),
+            resolved=count_values(resolved.references["resolved_by"]),
             outside=citing.paragraphs_outside(resolved.contexts, self.rules),
             queries=self.query_counts,
             problems=problems,
@@ -484,7 +481,7 @@ class Import:
             parts.add(piece.filter(not_from(dropped)), int(piece.estimated_size()))
         earlier = slices("documents", EARLIER_COLUMNS)
         decisions = assembling.decide(parts, self.rules, new_count, earlier)
-        pieces = assembling.documents(decisions, self.work / "documents", self._run_in_workers)
+        pieces = assembling.documents(decisions, self.work / "documents", self.reader.workers)
         self.shards.write_documents(self.latex_left.count_texts(pieces))
         aside_path = self.output / f"{SET_ASIDE_TABLE}.parquet"
         table_files.write_frames(aside_path, assembling.set_aside(decisions), tables.SET_ASIDE)
@@ -496,9 +493,6 @@ class Import:
             write_keys(self.output, keys, documents, written_aside_path, self.rules)
         shutil.rmtree(self.work)  # free the disk space early
         return count_outcome(decisions)
-
-    def _run_in_workers(self, target: str, jobs: Iterable[object]) -> Iterable[Any]:
-        return run_all(target, jobs, self.reader.workers, lambda job, run: [run(job)])
 
     def _find_change(self, dropped: set[str]) -> Change | None:
         """Decide what changes without reading all records; return ``None`` if that is impossible.
@@ -518,7 +512,7 @@ class Import:
 
     def _write_change(self, change: Change) -> Outcome:
         """Write the tables of documents and of records set aside, if they change."""
-        pieces = assembling.documents(change.decided, self.work / "documents", self._run_in_workers)
+        pieces = assembling.documents(change.decided, self.work / "documents", self.reader.workers)
         new_documents = pl.concat(
             [tables.empty_table(tables.DOCUMENTS), *self.latex_left.count_texts(pieces)]
         )
@@ -560,19 +554,16 @@ class Import:
         is_needed = any(
             all_tables[name].height for name in ("papers", "lists", "links", "sections")
         )
-        rows = None if is_needed else 0
+        most = None if is_needed else 0
         tables_read = []
-        for file in self.shards.documents() if self.shards.names else [self._new_path("documents")]:
-            with reusable_path(file) as path:
-                tables_read.append(
-                    pl.scan_parquet(path, glob=False, n_rows=rows).select(LOOKUP_COLUMNS).collect()
-                )
+        for path in self.shards.documents() if self.shards.names else [self._new_path("documents")]:
+            with table_files.open_table(path) as rows:
+                tables_read.append(rows.slice(0, most).select(LOOKUP_COLUMNS).collect())
         documents_table = pl.concat(tables_read)
         if not self.is_any_aside:
             return documents_table, documents_table.clear()
-        with reusable_path(self._new_path(SET_ASIDE_TABLE)) as path:
-            aside_records = pl.scan_parquet(path, glob=False, n_rows=rows)
-            return documents_table, select_excluded(aside_records).collect()
+        with table_files.open_table(self._new_path(SET_ASIDE_TABLE)) as rows:
+            return documents_table, select_excluded(rows.slice(0, most)).collect()
 
     def _manifest_sources(
         self, sources: pl.DataFrame, new_roots: list[str]

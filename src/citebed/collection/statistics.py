@@ -13,9 +13,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from itertools import islice
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -23,7 +24,7 @@ import polars as pl
 from citebed.collection.building.citing import passages, query_id
 from citebed.collection.collection import Collection
 from citebed.collection.names import venue_key, venue_series
-from citebed.collection.tables import TABLES
+from citebed.collection.tables import TABLES, count_values, sort_counts
 from citebed.text.languages import language_code
 
 TOKEN = r"\w+(?:[-'’./]\w+)*|[^\w\s]"
@@ -67,7 +68,7 @@ def count_documents(collection: Collection) -> pl.DataFrame:
         ("years", table["year"]),
         ("abstracts", with_abstract["year"]),
     ):
-        rows += [(kind, *item) for item in count_values(values)]
+        rows += [(kind, *item) for item in count_values(values).items()]
     schema = {"kind": pl.String(), "name": pl.String(), "count": pl.Int64()}
     return pl.DataFrame([(kind, str(name), n) for kind, name, n in rows], schema, orient="row")
 
@@ -75,16 +76,6 @@ def count_documents(collection: Collection) -> pl.DataFrame:
 def read_columns(collection: Collection, table: str, *names: str) -> pl.DataFrame:
     """Return some columns of a table without reading the others."""
     return collection.table(table, {name: TABLES[table][name] for name in names})
-
-
-def sort_counts(counts: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Return counts by name, the largest first."""
-    return sorted(counts, key=lambda item: (-item[1], item[0]))
-
-
-def count_values(values: pl.Series) -> list[tuple[str, int]]:
-    """Return the values of a column with their counts, the most frequent first."""
-    return sort_counts(values.drop_nulls().value_counts().iter_rows())
 
 
 # --- Statistics -------------------------------------------------------------------------------
@@ -186,8 +177,8 @@ def _ratio(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
-def _shares(counts: Iterable[tuple[object, int]], whole: int = 0) -> dict[str, Number]:
-    return {str(name): Number(count, _ratio(count, whole)) for name, count in counts}
+def _shares(counts: Mapping[Any, int], whole: int = 0) -> dict[str, Number]:
+    return {str(name): Number(count, _ratio(count, whole)) for name, count in counts.items()}
 
 
 def _spread(what: str, values: pl.Series) -> dict[str, Number]:
@@ -215,9 +206,9 @@ def _documents(counts: Mapping[str, Counter[str]], top_venues: int) -> Groups:
     for stated, count in counts["languages"].items():  # english, eng and en-GB are one
         languages[language_code(stated)] += count
     fields = ("abstract", "keywords", "DOI", "full text", "year", "venue", "language")
-    having = ((f"with {name}", counts["having"][name.replace("DOI", "doi")]) for name in fields)
+    having = {f"with {name}": counts["having"][name.replace("DOI", "doi")] for name in fields}
     words = _ratio(counts["total"]["words"], counts["having"]["abstract"])
-    years = sorted(counts["years"].items(), key=lambda item: int(item[0]))
+    years = dict(sorted(counts["years"].items(), key=lambda item: int(item[0])))
     return {
         "documents": {
             "count": Number(total),
@@ -227,7 +218,7 @@ def _documents(counts: Mapping[str, Counter[str]], top_venues: int) -> Groups:
         },
         "types": _shares(sort_counts(counts["types"].items()), total),
         "languages": _shares(sort_counts(languages.items()), total),
-        "venues": _shares(venues[:top_venues], total),
+        "venues": _shares(dict(islice(venues.items(), top_venues)), total),
         "years": _shares(years, total),
     }
 
@@ -304,7 +295,7 @@ def _query_set(collection: Collection, name: str) -> Groups:
     qrels = collection.qrels(name).table
     per_query = qrels.group_by("query_id").agg((pl.col("relevance") > 0).sum())["relevance"]
     relevant = int(per_query.sum())
-    grades = qrels["relevance"].value_counts().sort("relevance").iter_rows()
+    grades = dict(qrels["relevance"].value_counts().sort("relevance").iter_rows())
     return {
         f"query set {name}": {
             "queries": Number(collection.queries(name).height),
@@ -326,7 +317,7 @@ def _import(collection: Collection, total: Mapping[str, int]) -> Groups:
     numbers = {"files": len(formats), "records": records, "merged": merged}
     problems = read_columns(collection, "import/problems", "kind")["kind"]
     return {
-        "import": _shares(numbers.items()),
+        "import": _shares(numbers),
         "formats": _shares(count_values(formats.filter(formats != "")), len(formats)),
         "set aside": _shares(count_values(reasons), records),
         "problems": _shares(count_values(problems)),

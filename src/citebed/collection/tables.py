@@ -221,6 +221,16 @@ def empty_table(schema: Schema) -> pl.DataFrame:
     return pl.DataFrame(schema=dict(schema))
 
 
+def sort_counts(counts: Iterable[tuple[Any, int]]) -> dict[Any, int]:
+    """Return counts by value, the largest first."""
+    return dict(sorted(counts, key=lambda item: (-item[1], item[0])))
+
+
+def count_values(values: pl.Series) -> dict[Any, int]:
+    """Return the values of a column with their counts, the most frequent first."""
+    return sort_counts(values.drop_nulls().value_counts().iter_rows())
+
+
 def make_frame(schema: Schema, columns: Mapping[str, Sequence[Any]], height: int) -> pl.DataFrame:
     """Return a table from columns; missing columns are null."""
     series = []

@@ -12,7 +12,7 @@ from tests.samples import SAMPLES
 
 from citebed.collection import ImportOptions, Rules, import_sources, open_collection
 from citebed.collection.building import assembling
-from citebed.collection.building.import_report import Account, ImportReport
+from citebed.collection.building.import_report import ImportReport
 
 
 def entry(key: str, title: str, **fields: str) -> str:
@@ -24,7 +24,7 @@ def do_import(folder: Path, files: dict[str, str], rules: Rules | None = None) -
     for name, text in files.items():
         (folder / "in" / name).write_text(text)
     report = import_sources(folder / "c", [folder / "in"], ImportOptions(rules=rules))
-    assert report.account.missing == 0
+    assert report.account["missing"] == 0
     return report
 
 
@@ -58,12 +58,12 @@ def test_the_sum(tmp_path: Path) -> None:
     files["again.bib"] = files["more.bib"] + "@book{e, title={On Doors}}"
     report = do_import(tmp_path, files, Rules(types=("article", "inproceedings", "misc")))
     account = report.account
-    assert account.met == report.records + account.others + account.problems
-    assert account.excluded == sum(report.set_aside.values()) > 0
-    assert account.others > 0
-    assert account.merged == report.merged > 0
+    assert account["met"] == report.records + account["others"] + account["problems"]
+    assert account["excluded"] == sum(report.set_aside.values()) > 0
+    assert account["others"] > 0
+    assert account["merged"] == report.merged > 0
     rows = {row["name"]: row["value"] for row in report.rows() if row["group"] == "account"}
-    assert rows == {**account._asdict(), "missing": 0}
+    assert rows == {**account, "missing": 0}
     assert "bug" not in dict(report.lines())
     again = import_sources(tmp_path / "c", [])
     assert again.account == account
@@ -73,14 +73,10 @@ def test_a_mismatch_is_reported_as_a_bug(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(assembling, "_in_order", lambda index, _: index[1:].drop("line"))
     (tmp_path / "a.bib").write_text(entry("a", "A Paper of Sheep") + entry("b", "Another"))
     report = import_sources(tmp_path / "c", [tmp_path / "a.bib"])
-    assert report.account.missing == 1
+    assert report.account["missing"] == 1
     said = dict(report.lines())["bug"]
     assert said.startswith("the counts do not add up (2 met, 1 documents, 0 merged")
     assert said.endswith("please report it")
-
-
-def test_what_is_missing_may_be_too_much() -> None:
-    assert Account(3, 2, 1, 1, 0, 0).missing == -1
 
 
 def test_a_second_import_reports_the_outcome_of_the_new_file(tmp_path: Path) -> None:
@@ -129,8 +125,8 @@ def test_records_larger_than_a_span(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_the_real_files_add_up(shared_data: Path, tmp_path: Path) -> None:
     report = import_sources(tmp_path / "c", [shared_data / "formats"])
-    assert report.account.missing == 0
-    assert report.account.met > 13_000
+    assert report.account["missing"] == 0
+    assert report.account["met"] > 13_000
     collection = open_collection(tmp_path / "c")
     several = collection.documents.filter(pl.col("records") > 1)
     assert set(collection.set_aside["kept_as"].drop_nulls()) == set(several["doc_id"])

@@ -73,7 +73,7 @@ def test_again_and_in_another_order_it_is_the_same(tmp_path: Path) -> None:
         _, collection = collected(tmp_path / str(number), *order)
         again = import_sources(collection.folder, [])
         assert (again.documents, again.merged, again.doubtful) == (2, 1, 2)
-    assert again.account.missing == 0
+    assert again.account["missing"] == 0
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_real_files(shared_data: Path, tmp_path: Path) -> None:
     formats = shared_data / "formats"
     names = ("J10.xml", "recurring-columns.bib", "mendeley-types.bib")
     report = import_sources(tmp_path / "c", [formats / name for name in names])
-    assert report.account.missing == 0
+    assert report.account["missing"] == 0
     documents = open_collection(tmp_path / "c").documents
     assert documents.filter(source="recurring-columns.bib").height == 12
     shared = documents.filter(doi="10.1162/coli.2010.36.1.36105")

@@ -11,7 +11,7 @@ the name of a command that it does not know (``\\foo bar`` becomes ``foo bar``).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from citebed.collection.building.records import Parts, keys_of
 from citebed.collection.names import strip_number
 from citebed.collection.rules import Rules, check_languages, check_types, exclusion_reasons
 from citebed.collection.tables import DOCUMENTS, RECORD, SET_ASIDE, read_ipc, write_ipc
+from citebed.processes import run_all
 from citebed.records import Problem
 from citebed.text.identifiers import FreeIds
 from citebed.text.latex import KNOWN_COMMANDS
@@ -41,9 +42,6 @@ SPAN = 50_000
 BUCKET = 50_000
 MOST_BUCKETS = 64
 MERGED = "merged with the same document"
-
-Crew = Callable[[str, Iterable[object]], Iterable[Any]]
-"""Runs jobs for a target ("module:function") in several processes, and returns their results."""
 
 
 @dataclass(frozen=True)
@@ -209,9 +207,9 @@ def fresh_ids(owners: pl.DataFrame) -> pl.DataFrame:
 # --- writing --------------------------------------------------------------------------------------
 
 
-def documents(decided: Decisions, folder: Path, crew: Crew) -> Iterator[pl.DataFrame]:
+def documents(decided: Decisions, folder: Path, workers: int) -> Iterator[pl.DataFrame]:
     """Yield the documents, span by span; files of merged documents go under ``folder``."""
-    made = _combined(decided, folder, crew)
+    made = _combined(decided, folder, workers)
     names = decided.table.select("doc_id", "cite_key")
     for number, span in decided.spans():
         single = span.filter(pl.col("size") == 1)
@@ -271,7 +269,7 @@ def told_aside(records: pl.DataFrame, reason: pl.Series, kept_as: pl.Series) -> 
     ).select(list(SET_ASIDE))
 
 
-def _combined(decided: Decisions, folder: Path, crew: Crew) -> dict[int, list[Path]]:
+def _combined(decided: Decisions, folder: Path, workers: int) -> dict[int, list[Path]]:
     """Return the files of merged documents, by the span of their first record."""
     total = int(decided.table.select((pl.col("size") > 1).sum()).item())
     if not total:
@@ -289,7 +287,9 @@ def _combined(decided: Decisions, folder: Path, crew: Crew) -> dict[int, list[Pa
             bucket.files.append(path)
     filled = [bucket for bucket in buckets if bucket.files]
     target = f"{combine_bucket.__module__}:{combine_bucket.__name__}"
-    made = map(combine_bucket, filled) if count == 1 else crew(target, filled)
+    made: Iterable[list[tuple[int, Path]]] = map(combine_bucket, filled)
+    if count > 1:
+        made = run_all(target, filled, workers, lambda bucket, run: [run(bucket)])
     spans: dict[int, list[Path]] = {}
     for written in made:
         for span_number, path in written:

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 import polars as pl
 
 from citebed.collection.building.assembling import Decisions
 from citebed.collection.formats.bibtex import ONLY_STRINGS
-from citebed.collection.tables import IMPORT, Frames
+from citebed.collection.tables import IMPORT, Frames, count_values
 from citebed.errors import CitebedError
 from citebed.records import Problem
 from citebed.wording import count, list_first, printable
@@ -32,26 +31,6 @@ _OUTCOME_WORDS = {
     "within": "merged among themselves",
     "aside": "set aside",
 }
-
-
-class Account(NamedTuple):
-    """The counts of all records by what became of them.
-
-    Each record that a reader met is a document, a record merged into another, an excluded record, a
-    record of something else (a citing paper, query, judgement or reference list), or a problem.
-    """
-
-    met: int
-    documents: int
-    merged: int
-    excluded: int
-    others: int
-    problems: int
-
-    @property
-    def missing(self) -> int:
-        """Return the number of records that none of the counts includes; more than 0 is a bug."""
-        return self.met - sum(self[1:])
 
 
 @dataclass(frozen=True)
@@ -97,10 +76,21 @@ class ImportReport:
     together: str = ""
 
     @property
-    def account(self) -> Account:
-        """The counts of all records by their outcome."""
-        excluded, skipped = sum(self.set_aside.values()), self.problems.filter(kind="skipped")
-        return Account(self.met, self.documents, self.merged, excluded, self.others, skipped.height)
+    def account(self) -> dict[str, int]:
+        """The counts of all records by what became of them.
+
+        Each record that a reader met is a document, a record merged into another, an excluded
+        record, a record of something else (a citing paper, query, judgement or reference list), or
+        a problem. If one is ``missing``, that is a bug.
+        """
+        counts = {
+            "documents": self.documents,
+            "merged": self.merged,
+            "excluded": sum(self.set_aside.values()),
+            "others": self.others,
+            "problems": self.problems.filter(kind="skipped").height,
+        }
+        return {"met": self.met, **counts, "missing": self.met - sum(counts.values())}
 
     def lines(self) -> list[tuple[str, str]]:
         """Return the report for people: lines of a label and a sentence."""
@@ -116,7 +106,9 @@ class ImportReport:
         ]
         total = f"{sum(self.set_aside.values()):,}"
         aside = "; ".join(f"{reason} {number:,}" for reason, number in self.set_aside.items())
-        account = ", ".join(f"{number:,} {name}" for name, number in self.account._asdict().items())
+        account = self.account
+        missing = account.pop("missing")
+        counts = ", ".join(f"{number:,} {name}" for name, number in account.items())
         resolved = ", ".join(f"{_NAMES[name]} {number:,}" for name, number in self.resolved.items())
         paragraphs = count(sum(self.outside.values()), "citing paragraph")
         sections = [f"{printable(n) or 'none'} {number:,}" for n, number in self.outside.items()]
@@ -124,9 +116,9 @@ class ImportReport:
         for there, label, text in (
             (self.set_aside, "set aside", f"{total}: {aside}"),
             (
-                self.account.missing,
+                missing,
                 "bug",
-                f"the counts do not add up ({account}): a bug in citebed; please report it",
+                f"the counts do not add up ({counts}): a bug in citebed; please report it",
             ),
             (
                 self.doubtful,
@@ -216,16 +208,10 @@ class ImportReport:
             ),
             ("gone", "sources", len(self.missing)),
             ("forgotten", "sources", len(self.forgotten)),
-            *(("account", name, number) for name, number in self.account._asdict().items()),
-            ("account", "missing", self.account.missing),
+            *(("account", name, number) for name, number in self.account.items()),
             *((("forgotten", "papers", len(self.forgotten_papers)),) * bool(self.forgotten_papers)),
         ]
         return [{"group": group, "name": name, "value": value} for group, name, value in rows]
-
-
-def count_values(values: pl.Series) -> dict[str, int]:
-    """Count each value, the most frequent first."""
-    return dict(values.value_counts(sort=True).iter_rows())
 
 
 # --- What an import must come to --------------------------------------------------------------
@@ -290,7 +276,7 @@ def count_outcome(decided: Decisions) -> Outcome:
     return Outcome(
         records=table.height,
         documents=table["owner"].drop_nulls().n_unique(),
-        set_aside=count_values(table["reason"].drop_nulls().cast(pl.String)),
+        set_aside=count_values(table["reason"].cast(pl.String)),
         doubtful=table.filter("doubtful")["owner"].n_unique(),
         files=count_by_file(decided),
         problems=decided.problems,

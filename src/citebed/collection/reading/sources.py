@@ -173,13 +173,6 @@ class SourceFile(NamedTuple):
     name: str
 
 
-class NotAFile(NamedTuple):
-    """Something that citebed cannot read as a file, and why."""
-
-    name: str
-    problem: Problem
-
-
 class Member(NamedTuple):
     """A readable stream: a plain file, or one inside an archive (``a.tar.xz!b/c.bib``)."""
 
@@ -187,9 +180,12 @@ class Member(NamedTuple):
     stream: BinaryIO
 
 
-def find_files(paths: list[str | Path], names: SourceNames) -> list[SourceFile | NotAFile]:
-    """Return all files under the given paths, sorted by name, without hidden ones."""
-    items: dict[str, SourceFile | NotAFile] = {}
+def find_files(
+    paths: list[str | Path], names: SourceNames
+) -> tuple[list[SourceFile], list[tuple[str, Problem]]]:
+    """Return all files under the given paths without hidden ones, and the names of what citebed
+    cannot read as a file, with the reason; both sorted by name."""
+    items: dict[str, SourceFile | Problem] = {}
     for wanted in paths:
         root = Path(wanted)
         if not root.exists():
@@ -208,10 +204,10 @@ def find_files(paths: list[str | Path], names: SourceNames) -> list[SourceFile |
                     f"{printable(wanted)} is {why}. Write a pipe to a file first, or give its "
                     "content as standard input: citebed import COLLECTION -"
                 )
-            items[name] = (
-                NotAFile(name, Problem(1, why, "ignored")) if why else SourceFile(path, name)
-            )
-    return [items[name] for name in sorted(items)]
+            items[name] = Problem(1, why, "ignored") if why else SourceFile(path, name)
+    ordered = sorted(items.items())
+    files = [item for _, item in ordered if isinstance(item, SourceFile)]
+    return files, [(name, item) for name, item in ordered if isinstance(item, Problem)]
 
 
 def _why_no_file(path: Path) -> str:

@@ -17,7 +17,6 @@ import polars as pl
 from citebed.collection.storing import store, table_files
 from citebed.collection.storing.store import MANIFEST, SHARDS, Manifest
 from citebed.collection.tables import DOCUMENTS, TABLES, Frames, empty_table
-from citebed.files.input_files import reusable_path
 
 OF_DOCUMENTS = ("documents", "sections")
 """The tables whose rows are only in the shards."""
@@ -63,8 +62,8 @@ class Shards:
         for number, name in enumerate(self.names):
             ids = wanted
             if wanted.height:
-                with reusable_path(self._path(name, "documents")) as file:
-                    every = pl.scan_parquet(file, glob=False).select("doc_id")
+                with table_files.open_table(self._path(name, "documents")) as rows:
+                    every = rows.select("doc_id")
                     ids = every.join(wanted.lazy(), on="doc_id", how="semi").collect()
             mine = pl.DataFrame({"doc_id": ids["doc_id"]})
             contexts = frames["contexts"].with_row_index("at")

@@ -181,6 +181,22 @@ def table_paths(folder: Path, name: str) -> list[Path]:
     return paths if name == DOCUMENTS else [each for each in paths if each.exists()]
 
 
+def required_paths(folder: Path, name: str) -> list[Path]:
+    """Return the files of a table; raise if a collection lacks its documents."""
+    paths = table_paths(folder, name)
+    if not paths and name == DOCUMENTS and (folder / MANIFEST).exists():
+        check_exists(folder / f"{name}.parquet")
+    return paths
+
+
+@contextlib.contextmanager
+def open_table(path: Path) -> Iterator[pl.LazyFrame]:
+    """Yield the rows of a table file; raise ``CollectionError`` if it is missing or damaged."""
+    check_exists(path)
+    with translate_damage(path), reusable_path(path) as file:
+        yield pl.scan_parquet(file, glob=False)
+
+
 def read_slices(folder: Path, name: str, schema: Schema, size: int = 0) -> Iterator[pl.DataFrame]:
     """Yield the columns in ``schema`` of a table in pieces (of ``size`` rows, if given)."""
     size = size or _SLICE
@@ -193,46 +209,43 @@ def read_slices(folder: Path, name: str, schema: Schema, size: int = 0) -> Itera
             yield read_slice(path, name, schema, start, size)
 
 
-def read_slice(path: Path, name: str, schema: Schema, start: int, size: int) -> pl.DataFrame:
-    """Return the columns in ``schema`` of ``size`` rows of a table file."""
-    with translate_damage(path), reusable_path(path) as file:
-        check_types(pl.read_parquet_schema(file), schema)
-        rows = pl.scan_parquet(file, glob=False).select(list(schema))
-        piece = rows.slice(start, size).collect()
+def read_slice(
+    path: Path, name: str, schema: Schema, start: int = 0, size: int | None = None
+) -> pl.DataFrame:
+    """Return the columns in ``schema`` of ``size`` rows of a table file (default: all rows)."""
+    with open_table(path) as rows:
+        columns = rows.collect_schema()
+        check_types(columns, schema)
+        wanted = rows.select(list(schema)) if columns.keys() >= schema.keys() else rows
+        piece = wanted.slice(start, size).collect()
         check_values(piece, name)
-        return piece
+    return add_missing_columns(piece, schema)
 
 
 def read_table(folder: Path, name: str, schema: Schema) -> pl.DataFrame:
     """Return a table of the collection; a missing table is empty."""
-    paths = table_paths(folder, name)
-    if not paths and name == DOCUMENTS and (folder / MANIFEST).exists():
-        check_exists(folder / f"{name}.parquet")
-    parts = [_table_of(path, name, schema) for path in paths]
+    parts = [read_slice(path, name, schema) for path in required_paths(folder, name)]
     return pl.concat(parts, rechunk=False) if parts else empty_table(schema)
 
 
 def read_schema(path: Path) -> Mapping[str, pl.DataType]:
     """Return the checked columns of a file of documents."""
-    check_exists(path)
-    with translate_damage(path), reusable_path(path) as file:
-        schema = pl.read_parquet_schema(file)
+    with open_table(path) as rows:
+        schema = rows.collect_schema()
         check_types(schema, TABLES[DOCUMENTS])
         return schema
 
 
 def count_rows(path: Path) -> int:
     """Return the number of rows of a file."""
-    check_exists(path)
-    with translate_damage(path), reusable_path(path) as file:
-        return int(pl.scan_parquet(file, glob=False).select(pl.len()).collect().item())
+    with open_table(path) as rows:
+        return int(rows.select(pl.len()).collect().item())
 
 
 def read_rows(path: Path, rows: Iterable[int], columns: Iterable[str]) -> list[pl.DataFrame]:
     """Return existing columns of some rows of a file, without decompressing others."""
-    with translate_damage(path), reusable_path(path) as file:
-        frame = pl.scan_parquet(file, glob=False)
-        frame = frame.select([name for name in columns if name in frame.collect_schema()])
+    with open_table(path) as stored:
+        frame = stored.select([name for name in columns if name in stored.collect_schema()])
         return [frame.slice(row, 1).collect() for row in rows]
 
 
@@ -240,17 +253,6 @@ def check_exists(path: Path) -> None:
     """Raise if a file of a collection is missing."""
     if not path.exists():
         raise CollectionError(f"{printable(path)} is missing. {repair_hint(path)}")
-
-
-def _table_of(path: Path, name: str, schema: Schema) -> pl.DataFrame:
-    check_exists(path)
-    with translate_damage(path), reusable_path(path) as file:
-        columns = pl.read_parquet_schema(file)
-        check_types(columns, schema)
-        stated = list(schema) if columns.keys() >= schema.keys() else None
-        table = pl.read_parquet(file, columns=stated)
-        check_values(table, name)
-    return add_missing_columns(table, schema)
 
 
 @contextlib.contextmanager
@@ -292,8 +294,8 @@ def is_complete(folder: Path, name: str) -> bool:
 
 
 def _has(path: Path, columns: Iterable[str]) -> bool:
-    with translate_damage(path), reusable_path(path) as file:
-        return pl.read_parquet_schema(file).keys() >= set(columns)
+    with open_table(path) as rows:
+        return rows.collect_schema().keys() >= set(columns)
 
 
 def write_qrels(path: Path, qrels: pl.DataFrame) -> None:

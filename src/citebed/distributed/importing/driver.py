@@ -36,7 +36,14 @@ from citebed.collection.progress import SILENT, Progress
 from citebed.collection.reading.reader import Reader
 from citebed.collection.rules import check_languages, check_types
 from citebed.collection.storing import store, table_files
-from citebed.collection.tables import SET_ASIDE, TABLES, Frames, read_ipc, write_ipc
+from citebed.collection.tables import (
+    SET_ASIDE,
+    TABLES,
+    Frames,
+    read_ipc,
+    sort_counts,
+    write_ipc,
+)
 from citebed.distributed.importing import merged_records, output_tables
 from citebed.distributed.importing.existing_records import (
     Piece,
@@ -147,7 +154,7 @@ def _add_outcomes(counts: list[dict[str, Any]]) -> Outcome:
         for name, numbers in each["files"].items():
             own = files.setdefault(name, {})
             own.update({kind: own.get(kind, 0) + number for kind, number in numbers.items()})
-    reasons = dict(aside.most_common())
+    reasons = sort_counts(aside.items())
     return Outcome(totals["records"], totals["documents"], reasons, totals["doubtful"], files)
 
 

@@ -25,7 +25,6 @@ from citebed.collection.building.combining import EARLIER_COLUMNS, SAME, earlier
 from citebed.collection.importing import DOCUMENT_COLUMNS, not_from, restore_single_records
 from citebed.collection.rules import Rules
 from citebed.collection.storing import table_files
-from citebed.collection.storing.store import MANIFEST
 from citebed.collection.tables import RECORD, TABLES, Schema, empty_table, read_ipc, write_ipc
 from citebed.distributed.importing import merged_records
 from citebed.distributed.importing.merged_records import ImportContext, number_of
@@ -78,7 +77,7 @@ class Piece(NamedTuple):
 def list_pieces(folder: Path, table: str) -> list[Piece]:
     """Return the pieces of a table of a collection, in order."""
     most, pieces = merged_records.A_PART, list[Piece]()
-    for path in _paths(folder, table):
+    for path in table_files.required_paths(folder, table):
         rows = table_files.count_rows(path)
         pieces += [
             Piece(table, str(path.absolute()), start, min(most, rows - start))
@@ -89,16 +88,9 @@ def list_pieces(folder: Path, table: str) -> list[Piece]:
 
 def has_columns(folder: Path, columns: Iterable[str]) -> bool:
     """Return True unless the documents of a collection at ``folder`` lack some columns."""
-    schemas = map(table_files.read_schema, _paths(folder, "documents"))
+    paths = table_files.required_paths(folder, "documents")
+    schemas = map(table_files.read_schema, paths)
     return all(schema.keys() >= set(columns) for schema in schemas)
-
-
-def _paths(folder: Path, table: str) -> list[Path]:
-    """Return the files of a table. Raise if the documents are missing."""
-    paths = table_files.table_paths(folder, table)
-    if not paths and table == "documents" and (folder / MANIFEST).exists():
-        table_files.check_exists(folder / "documents.parquet")
-    return paths
 
 
 def send_pieces(engine: Engine, pieces: Iterable[Piece]) -> DataFrame:

@@ -14,11 +14,10 @@ import polars as pl
 
 from citebed.collection.building import assembling
 from citebed.collection.building.combining import WISHES, wishes
-from citebed.collection.building.import_report import count_values
 from citebed.collection.names import choose_keys
 from citebed.collection.rules import Rules, exclusion_reasons
 from citebed.collection.storing.table_files import write_frames
-from citebed.collection.tables import DOCUMENTS, SET_ASIDE, read_ipc, write_ipc
+from citebed.collection.tables import DOCUMENTS, SET_ASIDE, count_values, read_ipc, write_ipc
 from citebed.distributed.importing.merged_records import count_files, route_requests, unpack_part
 from citebed.distributed.shuffle import (
     Given,
@@ -88,7 +87,7 @@ def _counts(table: pl.DataFrame) -> dict[str, object]:
     owners = table.filter(pl.col("owner") == pl.col("row"))
     by_source = dict(owners["source"].value_counts().iter_rows())
     here = table.filter((pl.col("size") == 1) | pl.col("owner").is_null())
-    aside = count_values(table["reason"].drop_nulls())
+    aside = count_values(table["reason"])
     return {
         "owners": by_source,
         "files": count_files(here),

@@ -18,8 +18,6 @@ from citebed.collection.reading.parser import Piece, split_member
 from citebed.collection.reading.sources import (
     BAD_DATA,
     Member,
-    NotAFile,
-    SourceFile,
     SourceNames,
     find_files,
     members,
@@ -176,16 +174,16 @@ def test_folders_are_walked_in_order_without_hidden_files_or_collections(tmp_pat
     for name in ("b/x.bib", "a/y.bib", *hidden):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(BIB)
-    found = find_files([tmp_path], SourceNames(tmp_path / "c"))
-    names = [each.name for each in found if isinstance(each, SourceFile)]
+    files, _ = find_files([tmp_path], SourceNames(tmp_path / "c"))
+    names = [file.name for file in files]
     assert [name.removeprefix(f"{tmp_path}/") for name in names] == ["a/y.bib", "b/x.bib"]
 
 
 def test_pipes_are_not_read_and_missing_files_are_an_error(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    (found,) = find_files([tmp_path], SourceNames(tmp_path / "c"))
-    assert isinstance(found, NotAFile)
-    assert "not a regular file" in found.problem.what
+    files, [(_, problem)] = find_files([tmp_path], SourceNames(tmp_path / "c"))
+    assert files == []
+    assert "not a regular file" in problem.what
     with pytest.raises(CitebedError, match="no such file or folder"):
         find_files([tmp_path / "nowhere"], SourceNames(tmp_path / "c"))
     with pytest.raises(CitebedError, match=r"pipe is not a regular file\. Write a pipe to a file"):
@@ -198,9 +196,9 @@ def test_links_are_reported_and_only_links_to_files_are_followed(tmp_path: Path)
     (tmp_path / "nowhere").symlink_to("y.bib")
     (tmp_path / "itself").symlink_to("itself")
     (tmp_path / "up").symlink_to("..")
-    found = find_files([tmp_path], SourceNames(tmp_path / "c"))
-    names = [Path(item.name).name for item in found if isinstance(item, SourceFile)]
-    told = {Path(i.name).name: i.problem.what for i in found if isinstance(i, NotAFile)}
+    files, problems = find_files([tmp_path], SourceNames(tmp_path / "c"))
+    names = [Path(file.name).name for file in files]
+    told = {Path(name).name: problem.what for name, problem in problems}
     assert names == ["x.bib"]  # "good" is the same file
     assert told["nowhere"] == told["itself"] == "a link that leads nowhere"
     assert "not followed" in told["up"]

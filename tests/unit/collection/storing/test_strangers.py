@@ -205,7 +205,7 @@ def test_an_interrupt_or_lack_of_memory_is_not_reported_as_damage(
         raise error
 
     opened = open_collection(collection)
-    monkeypatch.setattr(pl, "read_parquet", fail)
+    monkeypatch.setattr(pl, "scan_parquet", fail)
     with pytest.raises(expected):
         _ = opened.documents
     monkeypatch.undo()
