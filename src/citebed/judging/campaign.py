@@ -27,8 +27,8 @@ from citebed.judging.assignments import assign_phase_one, assign_phase_two, assi
 from citebed.judging.export import ExportResult, export_campaign
 from citebed.judging.judgements import build_qrels, current_judgements
 from citebed.judging.papers import add_papers, insert_papers, read_papers
-from citebed.judging.pooling_methods import read_method
-from citebed.judging.pools import PoolingOptions, PoolReport, make_pools, unpooled_questions
+from citebed.judging.pooling_methods import PoolingOptions, read_method
+from citebed.judging.pools import PoolReport, make_pools, unpooled_questions
 from citebed.judging.questions import (
     BY_HAND,
     Suggestion,
@@ -56,7 +56,7 @@ from citebed.judging.status import exclusion_history, form_table, open_problems
 from citebed.judging.store import backup as copies
 from citebed.judging.store.campaign_store import CampaignStore, create_campaign
 from citebed.judging.store.database import Database, open_database
-from citebed.judging.tables import agreement, campaign_tables, disagreements, judgement_set
+from citebed.judging.tables import agreement, campaign_tables, disagreements
 from citebed.retrieval.recommend.recommender import Recommender
 from citebed.runs.reader import as_runs
 from citebed.runs.tables import Qrels
@@ -300,7 +300,7 @@ class Campaign(CampaignStore):
         ``j12`` have all queries.
         """
         with self.reading() as tx:
-            return judgement_set(tx, name, graded=graded)
+            return build_qrels(tx, name, graded=graded)
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """Return the paper's tables by name: returns, reformulations, comparison, sources …"""

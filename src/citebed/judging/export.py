@@ -19,12 +19,18 @@ from citebed.collection.exporting import export as export_collection
 from citebed.collection.tables import QUERIES
 from citebed.errors import CitebedError
 from citebed.files.output_files import replace_folder
-from citebed.judging.judgements import SETS, current_judgements, mapping_rule
+from citebed.judging.judgements import (
+    PAIRS,
+    SETS,
+    build_qrels,
+    current_judgements,
+    mapping_rule,
+)
 from citebed.judging.questions import current_wording, live_questions, wording_history
 from citebed.judging.status import RestatedQuestion, recent_events, restated_questions
 from citebed.judging.store.campaign_store import CampaignStore, Transaction
 from citebed.judging.store.schema import contributors, items, judgements, pools
-from citebed.judging.tables import PAIRS, first_sources, judged_queries, judgement_set
+from citebed.judging.tables import first_sources, judged_queries
 from citebed.runs.tables import Qrels
 from citebed.runs.writer import write_qrels
 from citebed.wording import count, json_text, printable
@@ -147,7 +153,7 @@ def _load_contents(tx: Transaction, graded: bool) -> _Contents:
     columns = dict.fromkeys(("query_id", "text", "original", "paper_id"), pl.String)
     return _Contents(
         topics=pl.DataFrame(topics, columns),
-        sets={name: judgement_set(tx, name, graded=graded) for name in FILES},
+        sets={name: build_qrels(tx, name, graded=graded) for name in FILES},
         sources=first_sources(judged_queries(tx)),
         lines={"wordings": history, "pools": listed, "judgements": judged.to_dicts()},
         last=int(tx.scalar(select(func.max(judgements.c.id))) or 0),

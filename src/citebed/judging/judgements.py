@@ -174,6 +174,8 @@ def is_stored_newer(source: Source, at: datetime, *, undated: bool = False) -> b
 # --- Reading judgements -----------------------------------------------------------------------
 
 SETS = ("j1", "j2", "j12")
+PAIRS = {"t1": "j1", "t12": "j12"}
+"""T1 and T1+2: the same queries under J1 and under J1+2, which is what the paper compares."""
 
 _earlier = judgements.alias("earlier")
 _SECONDS = (
@@ -218,24 +220,26 @@ def current_judgements(tx: Transaction, *, excluded: bool = False) -> pl.DataFra
 
 
 def build_qrels(tx: Transaction, name: str = "j12", *, graded: bool = False) -> Qrels:
-    """Build the qrels J1, J2 or J1+2.
+    """Build the qrels J1, J2 or J1+2, or T1 or T1+2 of the queries judged in both phases.
 
     By default they are binary: a reference is relevant from the campaign's threshold on. ``graded``
     keeps the grades of phase one, the lowest as 0, and gives relevant documents of phase two a 1.
     The author's judgement takes precedence over other judges'. Of several judgements left (for
     example of two references to one document) the highest counts. "Can't say" does not count.
     """
-    if name not in SETS:
-        raise UnknownName("set of judgements", name, SETS)
-    first, value = pl.col("phase") == 1, pl.col("value")
+    if name not in (*PAIRS, *SETS):
+        raise UnknownName("set of judgements", name, (*PAIRS, *SETS))
+    first, value, is_own = pl.col("phase") == 1, pl.col("value"), pl.col("own")
     grade = value - 1 if graded else value >= tx.settings.relevant_from
     relevance = pl.when(first).then(grade.cast(pl.Int64)).otherwise(value.cast(pl.Int64))
-    chosen = {"j1": first, "j2": ~first, "j12": pl.lit(True)}[name]
+    chosen = {"j1": first, "j2": ~first, "j12": pl.lit(True)}[PAIRS.get(name, name)]
+    judged = current_judgements(tx).filter(value.is_not_null(), pl.col("doc_id").is_not_null())
+    if name in PAIRS:
+        judged = judged.filter((first.any() & (~first & is_own).any()).over("query_id"))
     table = (
-        current_judgements(tx)
-        .filter(chosen, value.is_not_null(), pl.col("doc_id").is_not_null())
+        judged.filter(chosen)
         .with_columns(relevance=relevance)
-        .filter(pl.col("own") == pl.col("own").max().over("query_id", "doc_id"))
+        .filter(is_own == is_own.max().over("query_id", "doc_id"))
         .group_by("query_id", "doc_id", maintain_order=True)
         .agg(pl.col("relevance").max())
     )

@@ -3,8 +3,7 @@
 A method is a value that prints as it is written (``mtf(random=0.2)``). Its *strategy* is a
 generator that yields a document and receives its judgement: ``True`` for relevant, ``False`` for
 not relevant, ``None`` for unknown. `pool` runs it for one query, supplies the judgements and stops
-it. In a simulation an oracle judges the documents; a campaign, which sends out whole lists,
-has no oracle.
+it. An oracle can judge new documents at once; a campaign, which sends out whole lists, has none.
 """
 
 from __future__ import annotations
@@ -334,13 +333,27 @@ def read_method(text: str) -> PoolingMethod:
 
 # --- a pool of one query ----------------------------------------------------------------------
 
-JudgedDocuments = Mapping[str, Answer] | Iterable[str]
-"""Documents judged before, with their judgements if known."""
 Oracle = Callable[[str], Answer]
 """Judges a document immediately, as a simulated judge does."""
 
 MANUAL = "manual"
 """The method of manual results."""
+DEPTH = 100
+
+
+class PoolingOptions(NamedTuple):
+    """Options of pooling; a list has found a document if it ranks it down to ``depth``.
+
+    Give every query its own ``seed`` (``f"{seed}/{query_id}"``), so that their draws are
+    independent. ``coupling`` adds a list by bibliographic coupling, as in Cranfield 2. Ritchie,
+    Robertson and Teufel, whose three lists are the default, did not use it.
+    """
+
+    size: int = 15
+    method: str = "rounds"
+    depth: int = DEPTH
+    seed: int | str = 0
+    coupling: bool = False
 
 
 class Pool(NamedTuple):
@@ -359,48 +372,33 @@ class Pool(NamedTuple):
         return [document.doc_id for document in self.documents]
 
 
-@dataclass(frozen=True)
-class Budget:
-    """The size of a pool and its random seed.
-
-    Give every query its own seed (``f"{seed}/{query_id}"``), so that their draws are independent.
-    """
-
-    size: int = 15
-    seed: int | str = 0
-
-    def __post_init__(self) -> None:
-        if self.size < 1:
-            raise CitebedError(
-                f"found a pool size of {self.size}, expected 1 or more (15 is usual)"
-            )
-
-
 def pool(
     lists: Lists,
-    manual: Sequence[str] = (),
-    judged: JudgedDocuments = (),
-    *,
-    method: PoolingMethod | str = "rounds",
-    budget: Budget | None = None,
+    manual: Sequence[str],
+    judged: Mapping[str, Answer],
+    options: PoolingOptions,
     oracle: Oracle | None = None,
 ) -> Pool:
     """Pool a query: all new manual results, then the documents that the method takes.
 
-    No document occurs twice or was judged before. Manual results count towards the size; if they
-    reach it, no others are added.
+    ``judged`` are documents judged before; no document occurs twice or was judged before. Manual
+    results count towards the size; if they reach it, no others are added.
     """
-    chosen = read_method(method) if isinstance(method, str) else method
-    limits = budget or Budget()
+    chosen = read_method(options.method)
+    if options.size < 1:
+        raise CitebedError(f"found a pool size of {options.size}, expected 1 or more (15 is usual)")
     _check_names(lists)
-    known = judged if isinstance(judged, Mapping) else dict.fromkeys(judged)
-    by_hand = [PooledDocument(d, "manual", MANUAL) for d in dict.fromkeys(manual) if d not in known]
+    by_hand = [
+        PooledDocument(doc_id, "manual", MANUAL)
+        for doc_id in dict.fromkeys(manual)
+        if doc_id not in judged
+    ]
     # Documents judged as "can't judge" are neither offered nor learned from.
     skipped = {document.doc_id for document in by_hand}
-    skipped.update(doc_id for doc_id, relevant in known.items() if relevant is None)
-    candidates = Candidates(lists, known, skipped)
-    left = max(0, chosen.limit(limits.size) - len(by_hand))
-    strategy = chosen.strategy(candidates, left, Random(str(limits.seed)))
+    skipped.update(doc_id for doc_id, relevant in judged.items() if relevant is None)
+    candidates = Candidates(lists, judged, skipped)
+    left = max(0, chosen.limit(options.size) - len(by_hand))
+    strategy = chosen.strategy(candidates, left, Random(str(options.seed)))
     taken: list[PooledDocument] = []
     answer: Answer = None
     while len(taken) < left:
@@ -408,8 +406,8 @@ def pool(
             document = strategy.send(answer)
         except StopIteration:
             break
-        if document.doc_id in known:
-            answer = known[document.doc_id]
+        if document.doc_id in judged:
+            answer = judged[document.doc_id]
         else:
             taken.append(document)
             answer = oracle(document.doc_id) if oracle else None
@@ -426,17 +424,10 @@ def _check_names(lists: Lists) -> None:
         )
 
 
-class Contributor(NamedTuple):
-    """A method that found a document, and its rank from 1."""
-
-    method: str
-    rank: int
-
-
 def contributors(
     manual: Sequence[str], lists: Lists, depth: int | None = None
-) -> dict[str, tuple[Contributor, ...]]:
-    """Return all methods that found each document, with ranks; manual results come first.
+) -> dict[str, dict[str, int]]:
+    """Return all methods that found each document, with ranks from 1; manual results come first.
 
     The rank of a manual result is its position in the order of marking. Ranked lists count down to
     ``depth``, by default completely: a pool may reach deeper than its size, past documents that
@@ -447,4 +438,4 @@ def contributors(
     for name, ranking, end in ((MANUAL, manual, None), *((n, r, depth) for n, r in lists.items())):
         for rank, doc_id in enumerate(islice(ranking, end), 1):
             methods.setdefault(doc_id, {}).setdefault(name, rank)
-    return {doc_id: tuple(map(Contributor._make, at.items())) for doc_id, at in methods.items()}
+    return methods

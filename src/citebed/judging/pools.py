@@ -14,9 +14,9 @@ from sqlalchemy import Row, func, insert, select
 from citebed.collection import Collection
 from citebed.judging.judgements import build_qrels
 from citebed.judging.papers import DocumentLookup, make_entry
-from citebed.judging.pooling_methods import Budget, Lists, contributors, pool
+from citebed.judging.pooling_methods import Lists, PoolingOptions, contributors, pool
 from citebed.judging.questions import current_wording, live_questions
-from citebed.judging.searches import COUPLING, DEPTH, coupled_documents, marked_documents
+from citebed.judging.searches import COUPLING, coupled_documents, marked_documents
 from citebed.judging.store import schema
 from citebed.judging.store.campaign_store import Transaction
 from citebed.judging.store.schema import CURRENT, items, judgements, now, pools
@@ -38,20 +38,6 @@ class PoolReport(NamedTuple):
         parts += [f"list {self.round}"] if self.round > 1 else []
         parts += [f"no list from {', '.join(self.without)}"] if self.without else []
         return ", ".join(parts)
-
-
-class PoolingOptions(NamedTuple):
-    """Options of pooling; a list has found a document if it ranks it down to ``depth``.
-
-    ``coupling`` adds a list by bibliographic coupling, as in Cranfield 2. Ritchie, Robertson and
-    Teufel, whose three lists are the default, did not use it.
-    """
-
-    size: int = 15
-    method: str = "rounds"
-    depth: int = DEPTH
-    seed: int = 0
-    coupling: bool = False
 
 
 def unpooled_questions(tx: Transaction) -> dict[str, str]:
@@ -110,8 +96,8 @@ def _pool_question(
     manual, listed = marked_documents(tx, question.id), _documents_listed_before(tx, question)
     if (own := lookup.document(question.paper)) is not None:
         listed[own.doc_id] = None
-    budget = Budget(options.size, f"{options.seed}/{question.query_id}")
-    chosen = pool(ranked, manual, listed, method=options.method, budget=budget)
+    own_seed = options._replace(seed=f"{options.seed}/{question.query_id}")
+    chosen = pool(ranked, manual, listed, own_seed)
     mine = pools.c.question_id == question.id
     turn = int(tx.scalar(select(func.max(pools.c.round)).where(mine)) or 0) + 1
     settings = options._asdict() | {
@@ -124,10 +110,10 @@ def _pool_question(
     number = tx.add(pools, **row, method=options.method, settings=settings)
     wanted = {*chosen.doc_ids, *listed}
     found = [
-        {"pool_id": number, "doc_id": doc_id, **each._asdict()}
-        for doc_id, methods in contributors(manual, ranked, options.depth).items()
+        {"pool_id": number, "doc_id": doc_id, "method": method, "rank": rank}
+        for doc_id, ranks in contributors(manual, ranked, options.depth).items()
         if doc_id in wanted
-        for each in methods
+        for method, rank in ranks.items()
     ]
     if found:
         tx.execute(insert(schema.contributors), found)

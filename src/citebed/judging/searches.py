@@ -17,6 +17,7 @@ from sqlalchemy import Row, func, select
 from citebed.collection import Collection
 from citebed.errors import CitebedError
 from citebed.judging.forms.sheet import Entry
+from citebed.judging.pooling_methods import DEPTH
 from citebed.judging.questions import load_question
 from citebed.judging.store.campaign_store import CampaignStore, Transaction
 from citebed.judging.store.schema import (
@@ -41,7 +42,6 @@ MODELS = {
 }
 """The three models of the paper; feedback comes from the relevant references of phase one."""
 COUPLING = "coupling"
-DEPTH = 100
 
 
 class Hit(NamedTuple):

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 from sqlalchemy import Row, select
 
-from citebed.errors import UnknownName
-from citebed.judging.judgements import SETS, build_qrels, current_judgements
+from citebed.judging.judgements import build_qrels, current_judgements
 from citebed.judging.questions import (
     BY_HAND,
     CLASSES,
@@ -31,7 +30,6 @@ from citebed.judging.questions import (
 )
 from citebed.judging.store.campaign_store import Transaction
 from citebed.judging.store.schema import CURRENT, forms, judgements, mails, pools, wordings
-from citebed.runs.tables import Qrels
 
 if TYPE_CHECKING:
     from citebed.evaluation.judgements.agreement import Agreement, Metric
@@ -118,21 +116,6 @@ def judged_queries(tx: Transaction) -> list[JudgedQuery]:
 def with_both_phases(queries: Iterable[JudgedQuery]) -> list[JudgedQuery]:
     """Return the queries of T1 and T1+2."""
     return [query for query in queries if query.first and query.second and query.by_author]
-
-
-PAIRS = {"t1": "j1", "t12": "j12"}
-"""T1 and T1+2: the same queries under J1 and under J1+2, which is what the paper compares."""
-
-
-def judgement_set(tx: Transaction, name: str, *, graded: bool = False) -> Qrels:
-    """Return J1, J2 or J1+2 over all queries, or T1 or T1+2 over those judged in both phases."""
-    if name not in PAIRS:
-        if name not in SETS:
-            raise UnknownName("set of judgements", name, (*PAIRS, *SETS))
-        return build_qrels(tx, name, graded=graded)
-    both = [query.query_id for query in with_both_phases(judged_queries(tx))]
-    table = build_qrels(tx, PAIRS[name], graded=graded).table
-    return Qrels(table.filter(pl.col("query_id").is_in(both)), name)
 
 
 # --- Table 2: compared collections ------------------------------------------------------------

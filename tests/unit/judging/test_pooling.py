@@ -19,10 +19,9 @@ from citebed.grammar import SpecError
 from citebed.judging.assignments import shuffle_for_judge
 from citebed.judging.pooling_methods import (
     METHODS,
-    Budget,
-    Contributor,
     Pool,
     PooledDocument,
+    PoolingOptions,
     contributors,
     pool,
     read_method,
@@ -50,41 +49,41 @@ def docs(prefix: str, count: int) -> list[str]:
 def test_fifteen_or_more_manual_results_are_all_there_and_nothing_else() -> None:
     lists = {"okapi": docs("o", 20), "kl": docs("k", 20), "cosine": docs("c", 20)}
     for count in (15, 16, 22):
-        made = pool(lists, docs("m", count))
+        made = pool(lists, docs("m", count), {}, PoolingOptions())
         assert made.doc_ids == docs("m", count)
         assert {document.stratum for document in made.documents} == {"manual"}
 
 
 def test_fewer_manual_results_are_filled_up_one_from_each_list_in_turn() -> None:
     lists = {"okapi": docs("o", 20), "kl": docs("k", 20), "cosine": docs("c", 20)}
-    made = pool(lists, docs("m", 10))
+    made = pool(lists, docs("m", 10), {}, PoolingOptions())
     assert made.doc_ids == [*docs("m", 10), "o1", "k1", "c1", "o2", "k2"]
     assert made.documents[-1] == PooledDocument("k2", "ranked", "kl", 1.0)
 
 
 def test_a_document_in_two_lists_costs_no_turn() -> None:
     lists = {"okapi": ["a", "b", "c"], "kl": ["a", "b", "d"], "cosine": ["b", "a", "m1", "e"]}
-    made = pool(lists, ["m1", "m2", "m1"], budget=Budget(size=7))
+    made = pool(lists, ["m1", "m2", "m1"], {}, PoolingOptions(7))
     assert made.doc_ids == ["m1", "m2", "a", "b", "e", "c", "d"]
 
 
 def test_judged_documents_are_neither_shown_nor_counted() -> None:
     lists = {"okapi": ["a", "b", "c"], "kl": ["d", "e"]}
     # Sixteen were marked, two of these are judged: there is room for one more.
-    made = pool(lists, docs("m", 16), {"m1", "m9", "a"})
+    made = pool(lists, docs("m", 16), dict.fromkeys(("m1", "m9", "a")), PoolingOptions())
     assert made.doc_ids == [*[m for m in docs("m", 16) if m not in ("m1", "m9")], "b"]
 
 
 def test_lists_that_run_out_are_passed_over() -> None:
     lists = {"short": ["a"], "long": docs("l", 5), "empty": []}
-    assert pool(lists, budget=Budget(size=5)).doc_ids == ["a", "l1", "l2", "l3", "l4"]
-    assert len(pool(lists, ["m"]).documents) == 1 + 1 + 5
+    assert pool(lists, (), {}, PoolingOptions(5)).doc_ids == ["a", "l1", "l2", "l3", "l4"]
+    assert len(pool(lists, ["m"], {}, PoolingOptions()).documents) == 1 + 1 + 5
 
 
 def test_nothing_to_pool_is_an_empty_pool() -> None:
     for name in METHODS:
-        assert pool({}, method=name) == Pool(())
-        assert pool({"a": ["d"]}, ["d"], {"d": True}, method=name) == Pool(())
+        assert pool({}, (), {}, PoolingOptions(method=name)) == Pool(())
+        assert pool({"a": ["d"]}, ["d"], {"d": True}, PoolingOptions(method=name)) == Pool(())
 
 
 @given(LISTS, RANKING, JUDGED, st.integers(1, 20))
@@ -95,8 +94,8 @@ def test_the_seeds_rule_is_that_of_the_twin(
     size: int,
 ) -> None:
     expected = slow.rounds(lists, manual, judged, size)
-    for known in (judged, set(judged)):
-        made = pool(lists, manual, known, budget=Budget(size))
+    for known in (judged, dict.fromkeys(judged)):
+        made = pool(lists, manual, known, PoolingOptions(size))
         assert [(document.doc_id, document.method) for document in made.documents] == expected
 
 
@@ -107,7 +106,7 @@ def test_every_prefix_is_fair_between_lists(
     judged: Mapping[str, bool | None],
     size: int,
 ) -> None:
-    ranked = [d for d in pool(lists, manual, judged, budget=Budget(size)).documents
+    ranked = [d for d in pool(lists, manual, judged, PoolingOptions(size)).documents
               if d.stratum == "ranked"]  # fmt: skip
     out = {*manual, *judged}
     for end in range(len(ranked) + 1):
@@ -127,8 +126,7 @@ def test_whatever_the_method_a_pool_is_sound(
     name: str,
     relevant: frozenset[str],
 ) -> None:
-    made = pool(lists, manual, judged, method=name, budget=Budget(size),
-                oracle=relevant.__contains__)  # fmt: skip
+    made = pool(lists, manual, judged, PoolingOptions(size, name), relevant.__contains__)
     ids = made.doc_ids
     marked = [d for d in dict.fromkeys(manual) if d not in judged]
     assert len(set(ids)) == len(ids)
@@ -146,7 +144,7 @@ def test_whatever_the_method_a_pool_is_sound(
 
 def test_depth_is_the_first_k_of_every_list_rank_by_rank() -> None:
     lists = {"a": ["x", "y", "z"], "b": ["y", "j", "w", "v"], "c": ["u"]}
-    made = pool(lists, ["m"], {"j"}, method="depth(k=2)", budget=Budget(size=1))
+    made = pool(lists, ["m"], {"j": None}, PoolingOptions(1, "depth(k=2)"))
     assert made.doc_ids == ["m", "x", "y", "u"]
 
 
@@ -156,7 +154,7 @@ def test_depth_is_the_first_k_of_every_list_rank_by_rank() -> None:
 def test_move_to_front_by_hand() -> None:
     lists = {"a": docs("a", 5), "b": docs("b", 5), "c": ["b1", *docs("c", 4)]}
     relevant = {"a1", "a2", "c1", "c2", "b2"}
-    made = pool(lists, method="mtf", budget=Budget(14), oracle=relevant.__contains__)
+    made = pool(lists, (), {}, PoolingOptions(14, "mtf"), relevant.__contains__)
     assert made.doc_ids == [
         # a goes on until it fails, b fails, and c fails at no cost: b1 is known to be wrong.
         "a1", "a2", "a3", "b1",
@@ -171,11 +169,11 @@ def test_move_to_front_by_hand() -> None:
 
 def test_a_relevant_document_of_another_list_counts_at_no_cost() -> None:
     lists = {"a": ["x", "a1", "a2"], "b": ["b1", "x", "b2", "b3"], "c": docs("c", 3)}
-    made = pool(lists, method="mtf", budget=Budget(7), oracle={"x"}.__contains__)
+    made = pool(lists, (), {}, PoolingOptions(7, "mtf"), {"x"}.__contains__)
     # In the second round b comes by x, which a has brought: its b2 is judged in the same turn,
     # and as b failed once since x, it is ahead of the others.
     assert made.doc_ids == ["x", "a1", "b1", "c1", "a2", "b2", "c2"]
-    longer = pool(lists, method="mtf", budget=Budget(9), oracle={"x"}.__contains__)
+    longer = pool(lists, (), {}, PoolingOptions(9, "mtf"), {"x"}.__contains__)
     assert longer.doc_ids[7:] == ["b3", "c3"]
 
 
@@ -188,7 +186,7 @@ def test_move_to_front_is_that_of_the_twin(
     size: int,
 ) -> None:
     oracle = None if relevant is None else relevant.__contains__
-    made = pool(lists, (), judged, method="mtf", budget=Budget(size), oracle=oracle)
+    made = pool(lists, (), judged, PoolingOptions(size, "mtf"), oracle)
     expected = slow.move_to_front(lists, judged, relevant, size)
     assert [(document.doc_id, document.method) for document in made.documents] == expected
 
@@ -197,13 +195,16 @@ def test_move_to_front_is_that_of_the_twin(
 def test_move_to_front_without_judgements_is_the_seeds_rule(
     lists: Mapping[str, Sequence[str]], manual: Sequence[str], judged: frozenset[str]
 ) -> None:
-    assert pool(lists, manual, judged, method="mtf") == pool(lists, manual, judged)
+    known = dict.fromkeys(judged)
+    assert pool(lists, manual, known, PoolingOptions(method="mtf")) == pool(
+        lists, manual, known, PoolingOptions()
+    )
 
 
 def test_documents_judged_before_cost_nothing_and_teach_move_to_front() -> None:
     lists = {"a": ["no1", "no2", "a1"], "b": ["yes1", "yes2", "b1", "b2", "b3"]}
     judged = {"no1": False, "no2": False, "yes1": True, "yes2": True}
-    made = pool(lists, method="mtf", judged=judged, budget=Budget(3))
+    made = pool(lists, (), judged, PoolingOptions(3, "mtf"))
     # a fails at once (no1); b goes on to b1, which nobody knows; a fails (no2); b2; a1.
     assert made.doc_ids == ["b1", "b2", "a1"]
 
@@ -215,8 +216,13 @@ def test_a_bandit_gives_most_of_the_budget_to_the_list_that_is_right() -> None:
     lists = {"useless": docs("u", 200), "perfect": docs("p", 200)}
     shares = []
     for seed in range(20):
-        made = pool(lists, method="bandit", budget=Budget(100, seed),
-                    oracle=lambda doc_id: doc_id.startswith("p"))  # fmt: skip
+        made = pool(
+            lists,
+            (),
+            {},
+            PoolingOptions(100, "bandit", seed=seed),
+            lambda doc_id: doc_id.startswith("p"),
+        )
         shares.append(sum(document.method == "perfect" for document in made.documents))
     assert min(shares) >= 85
     assert sum(shares) / 20 >= 93
@@ -224,14 +230,14 @@ def test_a_bandit_gives_most_of_the_budget_to_the_list_that_is_right() -> None:
 
 def test_a_bandit_without_judgements_keeps_to_its_prior() -> None:
     lists = {"a": docs("a", 2000), "b": docs("b", 2000)}
-    made = pool(lists, method="bandit", budget=Budget(2000))
+    made = pool(lists, (), {}, PoolingOptions(2000, "bandit"))
     # Half of 2000, within five standard deviations.
     assert abs(sum(document.method == "a" for document in made.documents) - 1000) < 112
 
 
 def test_what_nobody_knows_teaches_a_bandit_nothing() -> None:
     lists = {"a": ["no", *docs("a", 2000)], "b": docs("b", 2000)}
-    made = pool(lists, (), {"no": False}, method="bandit", budget=Budget(1800))
+    made = pool(lists, (), {"no": False}, PoolingOptions(1800, "bandit"))
     # Beta(1, 2) is above Beta(1, 1) in one of three draws, to the end; within five deviations.
     assert abs(sum(document.method == "a" for document in made.documents) - 600) < 100
 
@@ -240,7 +246,7 @@ def test_documents_judged_before_teach_a_bandit() -> None:
     bad, good = docs("no", 50), docs("yes", 50)
     lists = {"bad": [*bad, *docs("b", 50)], "good": [*good, *docs("g", 50)]}
     judged = dict.fromkeys(bad, False) | dict.fromkeys(good, True)
-    made = pool(lists, judged=judged, method="bandit", budget=Budget(15))
+    made = pool(lists, (), judged, PoolingOptions(15, "bandit"))
     # While the 50 known ones of the good list last they are free; the bad list soon is left.
     assert made.doc_ids == docs("g", 15)
 
@@ -254,8 +260,7 @@ def test_the_same_seed_gives_the_same_pool(
     name: str,
 ) -> None:
     def made() -> Pool:
-        return pool(lists, (), judged, method=name, budget=Budget(10, seed),
-                    oracle=relevant.__contains__)  # fmt: skip
+        return pool(lists, (), judged, PoolingOptions(10, name, seed=seed), relevant.__contains__)
 
     assert made() == made()
 
@@ -263,9 +268,13 @@ def test_the_same_seed_gives_the_same_pool(
 def test_another_seed_gives_another_pool() -> None:
     lists = {"a": docs("a", 50), "b": docs("b", 50)}
     for name in ("bandit", "mtf(random=0.5)"):
-        made = {tuple(pool(lists, method=name, budget=Budget(10, s)).doc_ids) for s in range(8)}
+        made = {
+            tuple(pool(lists, (), {}, PoolingOptions(10, name, seed=s)).doc_ids) for s in range(8)
+        }
         assert len(made) == 8
-    first, second = (pool(lists, method="bandit", budget=Budget(10, s)) for s in ("7/q1", "7/q2"))
+    first, second = (
+        pool(lists, (), {}, PoolingOptions(10, "bandit", seed=s)) for s in ("7/q1", "7/q2")
+    )
     assert first != second
 
 
@@ -275,7 +284,7 @@ def test_another_seed_gives_another_pool() -> None:
 @pytest.mark.parametrize("name", ["mtf(random=0.2,depth=20)", "bandit(random=0.2,depth=20)"])
 def test_a_share_of_the_budget_is_drawn_at_random(name: str) -> None:
     lists = {"a": docs("a", 40), "b": docs("b", 40)}
-    made = pool(lists, docs("m", 5), {"a1": True}, method=name, budget=Budget(20))
+    made = pool(lists, docs("m", 5), {"a1": True}, PoolingOptions(20, name))
     strata = Counter(document.stratum for document in made.documents)
     assert strata == {"manual": 5, "ranked": 12, "random": 3}
     drawn = [document for document in made.documents if document.stratum == "random"]
@@ -289,14 +298,14 @@ def test_a_share_of_the_budget_is_drawn_at_random(name: str) -> None:
 
 @pytest.mark.parametrize(("size", "drawn"), [(2, 0), (3, 1), (7, 1), (8, 2), (15, 3)])
 def test_the_random_share_is_rounded(size: int, drawn: int) -> None:
-    made = pool({"a": docs("a", 40)}, method="mtf(random=0.2)", budget=Budget(size))
+    made = pool({"a": docs("a", 40)}, (), {}, PoolingOptions(size, "mtf(random=0.2)"))
     assert sum(document.stratum == "random" for document in made.documents) == drawn
     assert len(made.unsampled) == (40 - size if drawn else 0)
 
 
 def test_a_small_frame_is_taken_whole_and_the_rest_goes_to_learning() -> None:
     lists = {"a": docs("a", 9)}
-    made = pool(lists, method="mtf(random=0.5,depth=5)", budget=Budget(8))
+    made = pool(lists, (), {}, PoolingOptions(8, "mtf(random=0.5,depth=5)"))
     assert [document.stratum for document in made.documents] == [
         *["ranked"] * 4, "random", *["ranked"] * 3,
     ]  # fmt: skip
@@ -310,8 +319,9 @@ def test_inclusion_probabilities_are_what_simulation_finds() -> None:
     truth = {"a1", "b1", "b2", "a7", "b5", "a12"}
     rounds, seen, estimates = 4000, Counter[str](), []
     for seed in range(rounds):
-        made = pool(lists, method="mtf(random=0.5)", budget=Budget(8, seed),
-                    oracle=truth.__contains__)  # fmt: skip
+        made = pool(
+            lists, (), {}, PoolingOptions(8, "mtf(random=0.5)", seed=seed), truth.__contains__
+        )
         seen.update(made.doc_ids)
         estimates.append(sum(1 / d.probability for d in made.documents if d.doc_id in truth))
     probability = {d.doc_id: d.probability for d in made.documents}
@@ -330,7 +340,7 @@ def test_inclusion_probabilities_are_what_simulation_finds() -> None:
 def test_pooling_draws_nothing_from_the_random_numbers_of_others() -> None:
     random.seed(5)
     before = random.getstate()
-    pool({"a": docs("a", 9)}, method="bandit(random=0.5)")
+    pool({"a": docs("a", 9)}, (), {}, PoolingOptions(method="bandit(random=0.5)"))
     assert random.getstate() == before
 
 
@@ -367,7 +377,7 @@ def test_what_is_no_method_is_told() -> None:
     ):
         read_method("round")
     with pytest.raises(UnknownName, match="unknown parameter of mtf 'share'"):
-        pool({}, method="mtf(share=0.2)")
+        pool({}, (), {}, PoolingOptions(method="mtf(share=0.2)"))
     with pytest.raises(SpecError, match="random=2 is not a number from 0 to 1"):
         read_method("mtf(random=2)")
     with pytest.raises(SpecError, match="not a single pooling method"):
@@ -376,8 +386,11 @@ def test_what_is_no_method_is_told() -> None:
 
 def test_bad_sizes_and_names_are_refused() -> None:
     with pytest.raises(CitebedError, match="found a pool size of 0, expected 1 or more"):
-        Budget(size=0)
-    for make in (lambda: pool({"manual": ["a"]}), lambda: contributors([], {"manual": ["a"]})):
+        pool({}, (), {}, PoolingOptions(0))
+    for make in (
+        lambda: pool({"manual": ["a"]}, (), {}, PoolingOptions()),
+        lambda: contributors([], {"manual": ["a"]}),
+    ):
         with pytest.raises(CitebedError, match="a ranked list is called 'manual'"):
             make()
 
@@ -388,12 +401,12 @@ def test_bad_sizes_and_names_are_refused() -> None:
 def test_every_document_knows_all_methods_that_found_it() -> None:
     lists = {"okapi": ["a", "b", "c"], "kl": ["b", "a", "b"], "cosine": ["c"]}
     assert contributors(["c", "x", "c"], lists, depth=2) == {
-        "c": (Contributor("manual", 1), Contributor("cosine", 1)),
-        "x": (Contributor("manual", 2),),
-        "a": (Contributor("okapi", 1), Contributor("kl", 2)),
-        "b": (Contributor("okapi", 2), Contributor("kl", 1)),
+        "c": {"manual": 1, "cosine": 1},
+        "x": {"manual": 2},
+        "a": {"okapi": 1, "kl": 2},
+        "b": {"okapi": 2, "kl": 1},
     }
-    assert contributors([], lists)["c"] == (Contributor("okapi", 3), Contributor("cosine", 1))
+    assert contributors([], lists)["c"] == {"okapi": 3, "cosine": 1}
 
 
 @given(LISTS, RANKING, JUDGED, NAMES)
@@ -404,10 +417,10 @@ def test_every_pooled_document_was_found(
     name: str,
 ) -> None:
     methods = contributors(manual, lists)
-    for document in pool(lists, manual, judged, method=name).documents:
-        names = [at.method for at in methods[document.doc_id]]
-        assert not document.method or document.method in names
-        for method, rank in methods[document.doc_id]:
+    for document in pool(lists, manual, judged, PoolingOptions(method=name)).documents:
+        ranks = methods[document.doc_id]
+        assert not document.method or document.method in ranks
+        for method, rank in ranks.items():
             assert ([*manual] if method == "manual" else lists[method])[rank - 1] == document.doc_id
 
 
