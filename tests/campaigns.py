@@ -14,15 +14,14 @@ from sqlalchemy import Row, select
 from citebed.collection import import_sources
 from citebed.errors import CitebedError
 from citebed.judging.assignments import (
-    FormRow,
     assign_phase_one,
     assign_phase_two,
     form_items,
     make_token,
 )
 from citebed.judging.campaign import Campaign, new_campaign
-from citebed.judging.judgements import SaveOutcome, SaveResult, Source, Verdict, save_all
-from citebed.judging.responses import save_judgements, state_question
+from citebed.judging.judgements import SaveResult, Source, Verdict, save_all
+from citebed.judging.responses import state_question
 from citebed.judging.store.campaign_store import CampaignStore, Transaction
 from citebed.judging.store.database import open_database
 from citebed.judging.store.schema import CURRENT, forms, judgements, now
@@ -81,7 +80,7 @@ def answer_phase_one(campaign: Campaign) -> None:
             state_question(tx, form, 1, QUESTION, source)
             items = list(form_items(tx, form).values())
             for item in items[:-1]:
-                judge(tx, form, Verdict(item, 3), source)
+                save(tx, source, Verdict(item, 3))
 
 
 def with_lists(campaign: Campaign, size: int = LISTED) -> Campaign:
@@ -117,18 +116,9 @@ def listed_items(store: CampaignStore, code: str) -> list[int]:
         return list(form_items(tx, form).values())
 
 
-def judge(tx: Transaction, form: FormRow, verdict: Verdict, source: Source) -> SaveResult:
-    """One judgement of a form."""
-    return _alone(save_judgements(tx, [(form, verdict, source)]))
-
-
 def save(tx: Transaction, source: Source, verdict: Verdict) -> SaveResult:
     """Add a judgement, unless it exists or its assessor judged otherwise later."""
-    return _alone(save_all(tx, [(source, verdict)]))
-
-
-def _alone(outcomes: list[SaveOutcome]) -> SaveResult:
-    [outcome] = outcomes
+    [outcome] = save_all(tx, [(source, verdict)])
     if isinstance(outcome, CitebedError):
         raise outcome
     return outcome

@@ -158,46 +158,38 @@ class WebJudgement(NamedTuple):
 
 
 def save_web_judgements(tx: Transaction, clicks: Sequence[WebJudgement]) -> list[SaveOutcome]:
-    """Save judgements in the given order; return a result or an error for each."""
+    """Save judgements in the given order; return a result or an error for each.
+
+    A refused link and a judgement that does not fit its form are errors.
+    """
     opened = open_links(tx, [click.token for click in clicks])
-    let_in = []
-    for click in clicks:
-        form = opened[click.token]
-        if not isinstance(form, LinkRefused):
-            source = Source(form.person_id, form.id, WEB, click.at)
-            source = source._replace(browser=click.browser, sequence=click.sequence)
-            let_in.append((form, click.verdict, source))
-    saved = iter(save_judgements(tx, let_in))
-    refused = (opened[click.token] for click in clicks)
-    return [each if isinstance(each, LinkRefused) else next(saved) for each in refused]
-
-
-def save_judgements(
-    tx: Transaction, clicks: Sequence[tuple[FormRow, Verdict, Source]]
-) -> list[SaveOutcome]:
-    """Save judgements of many forms; refuse a judgement that does not fit its form."""
     listed: set[tuple[int, int]] = set()  # pairs of form and item, without loading whole forms
-    if first := [verdict.item_id for form, verdict, _ in clicks if form.phase == 1]:
+    in_phase_one = {token for token, form in opened.items() if getattr(form, "phase", 2) == 1}
+    if first := [click.verdict.item_id for click in clicks if click.token in in_phase_one]:
         chosen = select(questions.c.form_id, items.c.id).join(
             items, items.c.question_id == questions.c.id
         )
         mine = items.c.id.in_(first) & items.c.reference_id.is_not(None)
         listed |= {(form, item) for form, item in tx.execute(chosen.where(mine))}
-    refused: list[CitebedError | None] = []
+    outcomes: list[SaveOutcome | None] = []
     acts = []
-    for form, verdict, source in clicks:
-        is_listed = (form.id, verdict.item_id) in listed or any(
+    for click in clicks:
+        form, verdict = opened[click.token], click.verdict
+        if isinstance(form, LinkRefused):
+            outcomes.append(form)
+        elif (form.id, verdict.item_id) not in listed and not any(
             verdict.item_id in query["items"] for query in form.content.get("asked", ())
-        )
-        if not is_listed:
-            refused.append(NotOnForm(form.id))
+        ):
+            outcomes.append(NotOnForm(form.id))
         elif why := _value_problem(tx, form, verdict.value):
-            refused.append(CitebedError(f"{why}."))
+            outcomes.append(CitebedError(f"{why}."))
         else:
-            refused.append(None)
+            outcomes.append(None)
+            source = Source(form.person_id, form.id, WEB, click.at)
+            source = source._replace(browser=click.browser, sequence=click.sequence)
             acts.append((source, verdict._replace(comment=fold(verdict.comment)[:MAX_LENGTH])))
     saved = iter(save_all(tx, acts))
-    return [next(saved) if error is None else error for error in refused]
+    return [next(saved) if outcome is None else outcome for outcome in outcomes]
 
 
 # --- Questions and approvals ------------------------------------------------------------------

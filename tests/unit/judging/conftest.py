@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import select
-from tests.campaigns import judge
+from tests.campaigns import save
 from tests.postgresql import postgresql, postgresql_server  # noqa: F401 - fixtures
 
 import citebed
@@ -88,7 +88,7 @@ def answer(campaign: Campaign) -> Answer:
                 state_question(tx, form, number, text, source)
             known = form_items(tx, form)
             for at, value in enumerate(values, 1):
-                judge(tx, form, Verdict(known[number, at], value), source)
+                save(tx, source, Verdict(known[number, at], value))
             apply_rules(tx)
             return form
 

@@ -7,7 +7,7 @@ import time
 from functools import partial
 from pathlib import Path
 
-from tests.campaigns import judge
+from tests.campaigns import save
 from tests.unit.judging.conftest import TODAY, form_row
 
 import citebed
@@ -39,7 +39,7 @@ def _judging(
     while not stop.is_set():
         verdict = Verdict(known[number % len(known)], 1 + number % 4, f"{number}")
         at = Source(form.person_id, form.id, "web", now())
-        saved = campaign.run_with_retry(partial(judge, form=form, verdict=verdict, source=at))
+        saved = campaign.run_with_retry(partial(save, source=at, verdict=verdict))
         acknowledged.append(saved.judgement_id)
         number += 1
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import select
-from tests.campaigns import answer_phase_one, judge, small_campaign
+from tests.campaigns import answer_phase_one, save, small_campaign
 from tests.unit.judging.conftest import TODAY, Answer, form_row
 
 import citebed
@@ -171,7 +171,7 @@ def test_a_second_judge_gets_the_same_list_in_another_order(
         with asked.writing() as tx:
             source = Source(form.person_id, form.id, "web", now())
             for item, values in said.items():
-                judge(tx, form, Verdict(item, values[at]), source)
+                save(tx, source, Verdict(item, values[at]))
     table = {row["measure"]: row for row in asked.agreement.to_dicts()}
     assert table["raw"]["value"] == pytest.approx(2 / 3)
     assert table["kappa"]["value"] == pytest.approx((2 / 3 - 4 / 9) / (1 - 4 / 9))
@@ -179,7 +179,7 @@ def test_a_second_judge_gets_the_same_list_in_another_order(
     assert sorted(asked.qrels("j2").table["relevance"]) == [0, 1, 1]
     with asked.writing() as tx:
         source = Source(first.person_id, first.id, "web", now())
-        judge(tx, first, Verdict(sorted(lists[0])[0], 0), source)
+        save(tx, source, Verdict(sorted(lists[0])[0], 0))
     assert sorted(asked.qrels("j2").table["relevance"]) == [0, 0, 1]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import insert, select
-from tests.campaigns import judge, write_collection
+from tests.campaigns import save, write_collection
 from tests.unit.judging.conftest import TODAY
 
 from citebed.judging import Campaign, new_campaign
@@ -68,14 +68,14 @@ class _Play:
         state_question(tx, form, number, text, source)
         known = form_items(tx, form)
         for entry, value in ((1, grade), (3, 4)) if grade else ():
-            judge(tx, form, Verdict(known[number, entry], value), source)
+            save(tx, source, Verdict(known[number, entry], value))
 
     def judge_list(self, tx: Transaction, form: FormRow, queries: int) -> None:
         """The first paper of so many lists of a form."""
         source = Source(form.person_id, form.id, "web", now())
         for (query, entry), item in form_items(tx, form).items():
             if entry == 1 and query <= queries:
-                judge(tx, form, Verdict(item, 1), source)
+                save(tx, source, Verdict(item, 1))
 
 
 def _mail(campaign: Campaign, form: FormRow) -> dict[str, object]:

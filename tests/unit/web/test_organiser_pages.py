@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from sqlalchemy import insert, select, update
 from starlette.testclient import TestClient
-from tests.campaigns import judge as judge_item
 from tests.campaigns import save, small_campaign
 from tests.unit.web.conftest import NAME, PASSWORD, Desk, Judge, count, log_in
 
@@ -126,7 +125,7 @@ def test_phase_one_is_closed_on_the_dashboard_which_shows_before_what_goes(
         source = Source(2, form.id, "text", now())
         state_question(tx, form, 1, "What do co-authors ask?", source)
         item = form_items(tx, form)[1, 1]
-        judge_item(tx, form, Verdict(item, 3), source)
+        save(tx, source, Verdict(item, 3))
     page = desk.get("/dashboard").text
     assert "Closing phase one also sets aside this question of a co-author" in page
     assert campaign.questions["excluded"].null_count() == 5
