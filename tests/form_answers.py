@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from citebed.judging.forms.sheet import Answers, Entry, ListedQuery, Rating, Sheet
+from citebed.judging.settings import CampaignSettings
 
 GRADES = ("not relevant: not needed", "of some use", "important", "essential: needed")
 TITLES = (
@@ -58,13 +59,15 @@ def random_sheet(rng: Random, phase: int) -> Sheet:
         for query in range(1, rng.randint(2, 4))
     )
     code = "-".join("".join(rng.choices("23456789ABCDEFGHJK", k=4)) for _ in range(4))
-    return Sheet(
-        code=code, phase=phase, campaign="cr26", title="Citing for relevance: a collection",
-        person="Ann \"A\" O'Hara\nBcc: x <b>", paper=rng.choice(TITLES[:-1]), grades=GRADES,
+    settings = CampaignSettings(
+        "Citing for relevance: a collection", "collection", GRADES,
         organiser="The organisers", contact="o@example.org",
-        link=f"https://example.org/judge/{code}", list_url=f"https://example.org/list/{code}",
-        references=entries if phase == 1 else (), questions=3,
-        queries=asked if phase == 2 else (),
+    )  # fmt: skip
+    return Sheet(
+        code=code, phase=phase, campaign="cr26", settings=settings,
+        person="Ann \"A\" O'Hara\nBcc: x <b>", paper=rng.choice(TITLES[:-1]),
+        link=f"https://example.org/judge/{code}",
+        references=entries if phase == 1 else (), queries=asked if phase == 2 else (),
     )  # fmt: skip
 
 

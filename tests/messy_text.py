@@ -62,7 +62,7 @@ def filled(
         else:
             mark = rng.choice(("[x]", "[X]", "x", "[ ✓ ]", "[yes]")) if answers.opted_out else "[ ]"
             rows.append(Row(re.sub(r"^\[ \](?= please)", mark, line)))
-    for number in sorted(set(answers.questions) - set(range(1, sheet.questions + 1))):
+    for number in sorted(set(answers.questions) - set(range(1, sheet.settings.questions + 1))):
         at = next(at for at, row in enumerate(rows) if "REFERENCES" in row.text)
         rows[at:at] = _asking(rng, f"QUESTION {number}:", answers.questions[number])
     return rows

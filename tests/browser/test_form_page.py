@@ -25,9 +25,9 @@ def sheet_of(phase: int, seed: int = 1) -> Sheet:
     Its code is its own: the browser kept nothing under it before.
     """
     code = random_sheet(Random(next(_COUNT)), phase).code
-    sheet = random_sheet(Random(seed), phase)._replace(
-        code=code, person=EVIL, paper=EVIL, title=f"A {EVIL}"
-    )
+    sheet = random_sheet(Random(seed), phase)
+    settings = sheet.settings.changed(title=f"A {EVIL}")
+    sheet = sheet._replace(code=code, person=EVIL, paper=EVIL, settings=settings)
     entries = tuple(random_entry(Random(seed), number) for number in range(1, 4))
     asked = (ListedQuery(1, EVIL, entries, "stated"), ListedQuery(2, "a second", entries[:1]))
     return sheet._replace(

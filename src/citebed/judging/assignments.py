@@ -276,8 +276,6 @@ def shuffle_for_judge(doc_ids: Iterable[str], secret: bytes, judge: str) -> list
 
 def load_sheet(tx: Transaction, form: FormRow) -> Sheet:
     """Load the content of a form."""
-    settings = tx.settings
-    link = make_link(tx.store, make_token(tx.store, form.code, form.expires_at))
     cited: list[Entry] = []
     queries: list[ListedQuery] = []
     if form.phase == 1:
@@ -298,19 +296,13 @@ def load_sheet(tx: Transaction, form: FormRow) -> Sheet:
         code=form.code,
         phase=form.phase,
         campaign=tx.store.name,
-        title=settings.title,
+        settings=tx.settings,
         person=tx.row(people, form.person_id).name,
         paper=tx.row(papers, form.paper_id).title,
-        grades=settings.grades,
-        organiser=settings.organiser,
-        contact=settings.contact,
-        link=link,
-        list_url=f"{link}/papers",
+        link=make_link(tx.store, make_token(tx.store, form.code, form.expires_at)),
         references=tuple(cited),
-        questions=settings.questions,
         queries=tuple(queries),
         simulated=tx.store.simulated,
-        relevant_from=settings.relevant_from,
     )
 
 

@@ -139,7 +139,7 @@ def _write_mails(
             form = tx.row(forms, form_id)
             person, sheet, at = tx.row(people, form.person_id), load_sheet(tx, form), now()
             mail = compose(sheet, person.name, person.email, kind, ways, at)
-            host = sheet.contact.rpartition("@")[2] or "citebed.invalid"
+            host = sheet.settings.contact.rpartition("@")[2] or "citebed.invalid"
             mail["Message-ID"] = f"<{form.code.lower()}.{kind}.{number}@{host}>"
             tx.add(
                 mails,
@@ -191,7 +191,7 @@ def compose(
     sheet: Sheet, name: str, address: str, kind: str, ways: Sequence[str], at: datetime
 ) -> EmailMessage:
     """Compose the mail for a form, with the chosen kinds of form."""
-    if not sheet.contact:
+    if not sheet.settings.contact:
         raise CitebedError(
             "the campaign has no contact address. Set one with 'citebed campaign settings "
             f"{sheet.campaign} --contact name@host'."
@@ -201,8 +201,10 @@ def compose(
     subject = "your research questions" if sheet.phase == 1 else "papers you did not cite"
     if sheet.is_second:
         subject = "second assessment of a paper list"
-    mail["Subject"] = _one_line(f"{again}{sheet.title}: {subject} ({sheet.code})")
-    mail["From"] = mail_address(sheet.organiser or sheet.title, sheet.contact)
+    mail["Subject"] = _one_line(f"{again}{sheet.settings.title}: {subject} ({sheet.code})")
+    mail["From"] = mail_address(
+        sheet.settings.organiser or sheet.settings.title, sheet.settings.contact
+    )
     mail["To"] = mail_address(name, address)
     mail["Date"] = format_datetime(at)
     mail["Auto-Submitted"] = "auto-generated"

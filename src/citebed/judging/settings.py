@@ -37,27 +37,6 @@ class Choice(NamedTuple):
     meaning: str = ""
 
 
-def answer_choices(phase: int, grades: tuple[str, ...], relevant_from: int) -> list[Choice]:
-    """Return the answers of a phase, the lowest first.
-
-    A key means the same in both phases: a digit is a grade. Phase two asks only whether a paper is
-    relevant, so there the digits below ``relevant_from`` say "not relevant" and the others
-    "relevant".
-    """
-    digits = [str(grade) for grade in range(1, len(grades) + 1)]
-    if phase == 2:
-        low, high = digits[: relevant_from - 1], digits[relevant_from - 1 :]
-        no, yes = BINARY
-        last = Choice("u", ("u",), CANNOT_JUDGE)
-        return [Choice("0", tuple(low), no), Choice("1", tuple(high), yes), last]
-    texts = [text.partition(":") for text in grades]
-    choices = [
-        Choice(digit, (digit,), label.strip(), meaning.strip())
-        for digit, (label, _, meaning) in zip(digits, texts, strict=True)
-    ]
-    return [*choices, Choice("u", ("u",), CANNOT_SAY)]
-
-
 @dataclass(frozen=True)
 class CampaignSettings:
     """The settings of a campaign.
@@ -119,8 +98,24 @@ class CampaignSettings:
         return range(1, len(self.grades) + 1) if phase == 1 else range(2)
 
     def choices(self, phase: int) -> list[Choice]:
-        """Return the answers that judges choose from in a phase, with their keys."""
-        return answer_choices(phase, self.grades, self.relevant_from)
+        """Return the answers that judges choose from in a phase, the lowest first.
+
+        A key means the same in both phases: a digit is a grade. Phase two asks only whether a paper
+        is relevant, so there the digits below ``relevant_from`` say "not relevant" and the others
+        "relevant".
+        """
+        digits = [str(grade) for grade in range(1, len(self.grades) + 1)]
+        if phase == 2:
+            low, high = digits[: self.relevant_from - 1], digits[self.relevant_from - 1 :]
+            no, yes = BINARY
+            last = Choice("u", ("u",), CANNOT_JUDGE)
+            return [Choice("0", tuple(low), no), Choice("1", tuple(high), yes), last]
+        texts = [text.partition(":") for text in self.grades]
+        choices = [
+            Choice(digit, (digit,), label.strip(), meaning.strip())
+            for digit, (label, _, meaning) in zip(digits, texts, strict=True)
+        ]
+        return [*choices, Choice("u", ("u",), CANNOT_SAY)]
 
     def is_relevant(self, phase: int, value: int | None) -> bool:
         """Return whether a judgement means that the document is relevant."""

@@ -165,9 +165,12 @@ def test_the_page_escapes_everything_and_loads_nothing() -> None:
             .references[0]
             ._replace(title=EVIL, authors=EVIL, url="javascript:hacked=1")
         )
+        settings = sheet.settings.changed(
+            title=EVIL, organiser=EVIL, contact=EVIL, grades=(EVIL, "b")
+        )
         sheet = sheet._replace(
-            title=EVIL, person=EVIL, paper=EVIL, organiser=EVIL, contact=EVIL, link="javascript:1",
-            references=(entry,), grades=(EVIL, "b"), code="AB12-CD34",
+            settings=settings, person=EVIL, paper=EVIL, link="javascript:1",
+            references=(entry,), code="AB12-CD34",
             queries=tuple(each._replace(text=EVIL, stated=EVIL, entries=(entry,))
                         for each in sheet.queries),
         )  # fmt: skip

@@ -280,7 +280,8 @@ def test_a_loop_in_the_file_ends() -> None:
 def test_every_letter_is_on_the_page_and_entries_stay_together(questions: int) -> None:
     rng = Random(3)
     entries = tuple(random_entry(rng, number) for number in range(1, 61))
-    sheet = random_sheet(rng, 1)._replace(references=entries, questions=questions)
+    sheet = random_sheet(rng, 1)._replace(references=entries)
+    sheet = sheet._replace(settings=sheet.settings.changed(questions=questions))
     content = pdf_form.write(sheet)
     document = pypdfium2.PdfDocument(content)
     pages = [page.get_textpage().get_text_bounded() for page in document]

@@ -48,7 +48,7 @@ def format_limits(sheet: Sheet) -> str:
     """``Numbers: grades 1-4; references 1-60`` or ``Numbers: documents 1.1-1.15, 2.1-2.9``."""
     if sheet.phase == 1:
         numbers = ", ".join(_format_ranges(sheet.references, ""))
-        return f"Numbers: grades 1-{len(sheet.grades)}; references {numbers or 0}"
+        return f"Numbers: grades 1-{len(sheet.settings.grades)}; references {numbers or 0}"
     numbers = ", ".join(
         part
         for query in sheet.queries
@@ -207,18 +207,11 @@ class AnswerCollector:
 
 
 class CheckboxState(Enum):
-    """The state of a checkbox, or of a mark after a label."""
+    """The state of a checkbox or of a mark after a label, or a field without a grade."""
 
     EMPTY = "empty"
     YES = "yes"
     NO = "no"
-    UNKNOWN = "unknown"
-
-
-class NoGrade(Enum):
-    """The content of a grade field without a grade."""
-
-    EMPTY = "empty"
     UNKNOWN = "unknown"
 
 
@@ -251,16 +244,19 @@ def parse_checkbox(text: str) -> CheckboxState:
     return CheckboxState.NO if mark in _NO else CheckboxState.UNKNOWN
 
 
-def parse_grade(text: str) -> int | NoGrade | None:
-    """Parse a grade, which may be outside the scale; ``None`` means can't say."""
+def parse_grade(text: str) -> int | CheckboxState | None:
+    """Parse a grade, which may be outside the scale; ``None`` means can't say.
+
+    Return EMPTY for an empty field and UNKNOWN for anything else.
+    """
     grade = tidy(text)
     if not grade:
-        return NoGrade.EMPTY
+        return CheckboxState.EMPTY
     if grade.isascii() and grade.isdigit() and len(grade) < 7:
         return int(grade)
     if grade in _WORDS:
         return _WORDS.index(grade) + 1
-    return None if grade in _CANNOT else NoGrade.UNKNOWN
+    return None if grade in _CANNOT else CheckboxState.UNKNOWN
 
 
 def combine_checkboxes(

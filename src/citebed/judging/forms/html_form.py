@@ -42,7 +42,7 @@ def write(sheet: Sheet) -> str:
     style, script = asset(_HERE, "form.css"), asset(_HERE, "form.js")
     return _environment().get_template("form.html.j2").render(
         sheet=sheet, data=data, opt_out=OPT_OUT, link=sanitise_link, shown=fold,
-        numbers=range(1, sheet.questions + _MORE_QUESTIONS + 1),
+        numbers=range(1, sheet.settings.questions + _MORE_QUESTIONS + 1),
         **inlined(style=style, ready=ready_script(), script=script),
     )  # fmt: skip
 

@@ -35,7 +35,6 @@ from citebed.errors import FormatError
 from citebed.judging.forms.answer_collector import (
     AnswerCollector,
     CheckboxState,
-    NoGrade,
     combine_checkboxes,
     format_limits,
     parse_checkbox,
@@ -70,10 +69,10 @@ _CHOICES = (("relevant", "relevant"), ("not", "not relevant"), ("cannot", "can't
 
 def write(sheet: Sheet) -> bytes:
     """Return the PDF file of a form."""
-    pages = _Pages(sheet.title, f"Form: {sheet.code} · {sheet.title}")
+    pages = _Pages(sheet.settings.title, f"Form: {sheet.code} · {sheet.settings.title}")
     pages.hidden("form", sheet.code)
     pages.hidden("numbers", format_limits(sheet))
-    pages.text(sheet.title, 15, "Bold")
+    pages.text(sheet.settings.title, 15, "Bold")
     if sheet.simulated:
         pages.text("SIMULATED campaign: no real person receives this form.", 10, "Bold")
     pages.text(f"For {sheet.person}", above=4)
@@ -82,7 +81,7 @@ def write(sheet: Sheet) -> bytes:
         pages.text(paragraph, above=5)
     if sheet.phase == 1:
         pages.y -= 4
-        for grade, meaning in [*enumerate(sheet.grades, 1), ("u", "can't say")]:
+        for grade, meaning in [*enumerate(sheet.settings.grades, 1), ("u", "can't say")]:
             lines = _wrapped(meaning, 9.5, RIGHT - LEFT - 30)
             pages.room(len(lines) * 13)
             pages.text(str(grade), 9.5, "Bold", LEFT + 10)
@@ -93,7 +92,7 @@ def write(sheet: Sheet) -> bytes:
     pages.link(sheet.link, LEFT)
     pages.text("List of the papers, with links:", above=4)
     pages.link(sheet.list_url, LEFT)
-    if who := ", ".join(filter(None, (sheet.organiser, sheet.contact))):
+    if who := ", ".join(filter(None, (sheet.settings.organiser, sheet.settings.contact))):
         pages.text(f"Anything unclear? Write to {who}.", above=4)
     if sheet.phase == 1:
         _write_phase_one(pages, sheet)
@@ -111,7 +110,7 @@ def write(sheet: Sheet) -> bytes:
 
 def _write_phase_one(pages: _Pages, sheet: Sheet) -> None:
     pages.heading("Research questions", 120)
-    for number in range(1, sheet.questions + 1):
+    for number in range(1, sheet.settings.questions + 1):
         pages.room(72)
         pages.text(f"Question {number} (Q{number})", 9.5)
         pages.y -= 50
@@ -120,11 +119,11 @@ def _write_phase_one(pages: _Pages, sheet: Sheet) -> None:
         pages.field(f"question.{number}", tip, box, fieldFlags="multiline")
         pages.y -= 6
     pages.heading("References", 120)
-    rows = -(-sheet.questions // _A_ROW)
+    rows = -(-sheet.settings.questions // _A_ROW)
     for entry in sheet.references:
         end = _END if entry is sheet.references[-1] else 0
         top = _write_entry(pages, entry, str(entry.number), 4 + 19 * rows + end) - 17
-        for at in range(sheet.questions):
+        for at in range(sheet.settings.questions):
             number = at + 1
             x, y = _INDENT + at % _A_ROW * 62, top - at // _A_ROW * 19
             pages.label(f"Q{number}", 9, x, y + 4)
@@ -408,10 +407,10 @@ def read(content: bytes) -> Answers:
         collector.question(number, str(text), page)
     for question, paper, page, text in _fields_of_kind(fields, "grade"):
         grade = parse_grade(to_plain_characters(fold(str(text))))
-        if grade is NoGrade.UNKNOWN:
+        if grade is CheckboxState.UNKNOWN:
             what = f"Q{question} of [{paper}]: {quote(str(text))} is not a grade"
             collector.doubt(question, paper, page, what)
-        elif not isinstance(grade, NoGrade):
+        elif not isinstance(grade, CheckboxState):
             collector.grade(question, paper, grade, page)
     _read_verdicts(fields, collector)
     for query, _, page, text in _fields_of_kind(fields, "better"):

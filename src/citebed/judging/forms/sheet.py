@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from urllib.parse import quote
 
-from citebed.judging.settings import BINARY, CANNOT_SAY, Choice, answer_choices
+from citebed.judging.settings import BINARY, CANNOT_SAY, CampaignSettings, Choice
 from citebed.text.identifiers import arxiv_in, doi_in
 
 
@@ -59,29 +59,28 @@ class ListedQuery(NamedTuple):
 
 
 class Sheet(NamedTuple):
-    """The content of a form; ``link`` is the judge's page, ``list_url`` the list of papers."""
+    """The content of a form; ``link`` is the judge's page."""
 
     code: str
     phase: int
     campaign: str
-    title: str
+    settings: CampaignSettings
     person: str
     paper: str
-    grades: tuple[str, ...]
-    organiser: str
-    contact: str
     link: str
-    list_url: str
     references: tuple[Entry, ...] = ()
-    questions: int = 3
     queries: tuple[ListedQuery, ...] = ()
     simulated: bool = False
-    relevant_from: int = 2
+
+    @property
+    def list_url(self) -> str:
+        """The page with the list of papers."""
+        return f"{self.link}/papers"
 
     @property
     def choices(self) -> list[Choice]:
         """The possible answers, with their keys."""
-        return answer_choices(self.phase, self.grades, self.relevant_from)
+        return self.settings.choices(self.phase)
 
     @property
     def is_second(self) -> bool:
@@ -90,7 +89,7 @@ class Sheet(NamedTuple):
 
     def texts(self) -> Iterator[str]:
         """Yield the names, titles and questions on the form, the judge's name first."""
-        yield from (self.person, self.paper, self.title, self.organiser)
+        yield from (self.person, self.paper, self.settings.title, self.settings.organiser)
         for query in self.queries:
             yield from (query.text, query.stated or "")
         listed = (*self.references, *(entry for query in self.queries for entry in query.entries))
@@ -121,8 +120,8 @@ class Sheet(NamedTuple):
                 "Please write down the research question or questions behind this paper. Word "
                 "each one so that a reader who does not know the paper understands it. Then rate "
                 "for each question how much a reader needs each of your references.",
-                f"The grades are 1 to {len(self.grades)}; write u if you {CANNOT_SAY}. Anything "
-                "that you leave empty counts as not answered.",
+                f"The grades are 1 to {len(self.settings.grades)}; write u if you {CANNOT_SAY}. "
+                "Anything that you leave empty counts as not answered.",
             )
         edited = (
             "We edited some questions slightly so that they can be understood on their own. "

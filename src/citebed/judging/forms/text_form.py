@@ -36,7 +36,7 @@ def write(sheet: Sheet) -> str:
 
 
 def _top(sheet: Sheet) -> Iterator[str]:
-    title = sanitise(sheet.title)
+    title = sanitise(sheet.settings.title)
     yield from _wrapped(title)
     yield "=" * min(_columns(title), COLUMNS)
     if sheet.simulated:
@@ -47,7 +47,7 @@ def _top(sheet: Sheet) -> Iterator[str]:
         yield from ("", *_wrapped(sanitise(paragraph)))
     if sheet.phase == 1:
         yield ""
-        for grade, meaning in enumerate(sheet.grades, 1):
+        for grade, meaning in enumerate(sheet.settings.grades, 1):
             yield from _wrapped(fold(meaning), f"  {grade}  ", "     ")
         yield "  u  can't say"
     yield ""
@@ -59,7 +59,7 @@ def _top(sheet: Sheet) -> Iterator[str]:
     )  # fmt: skip
     yield from (f"  {sanitise_link(sheet.link)}", "List of the papers, with links:")
     yield f"  {sanitise_link(sheet.list_url)}"
-    who = ", ".join(filter(None, map(sanitise, (sheet.organiser, sheet.contact))))
+    who = ", ".join(filter(None, map(sanitise, (sheet.settings.organiser, sheet.settings.contact))))
     yield from ("", *_wrapped(f"Anything unclear? Write to {who}.")) if who else ()
     yield ""
 
@@ -71,10 +71,10 @@ def _format_markers(sheet: Sheet) -> Iterator[str]:
 
 def _phase_one(sheet: Sheet) -> Iterator[str]:
     yield from (_ruler("RESEARCH QUESTIONS"), "")
-    for number in range(1, sheet.questions + 1):
+    for number in range(1, sheet.settings.questions + 1):
         yield from (f"QUESTION {number}:", "", "")
     yield from (_ruler("REFERENCES"), "")
-    boxes = [f"Q{number}: [ ]" for number in range(1, sheet.questions + 1)]
+    boxes = [f"Q{number}: [ ]" for number in range(1, sheet.settings.questions + 1)]
     rows = ["    " + "  ".join(boxes[at : at + 6]) for at in range(0, len(boxes), 6)]
     for entry in sheet.references:
         yield from _entry(entry, str(entry.number))

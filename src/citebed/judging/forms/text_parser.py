@@ -20,7 +20,6 @@ from citebed.errors import FormatError
 from citebed.judging.forms.answer_collector import (
     AnswerCollector,
     CheckboxState,
-    NoGrade,
     combine_checkboxes,
     parse_checkbox,
     parse_grade,
@@ -375,18 +374,18 @@ class _Grade(NamedTuple):
 def _read_grades(block: Block, text: Text, collector: AnswerCollector) -> None:
     """Read the grades of a reference."""
     grades = _find_grades(text)
-    values: dict[int, set[int | NoGrade | None]] = {}
+    values: dict[int, set[int | CheckboxState | None]] = {}
     for grade in grades:
         values.setdefault(grade.question, set()).add(parse_grade(grade.value))
     for grade in grades:
         value, line = parse_grade(grade.value), text.line(grade.at)
         where = f"Q{grade.question} of [{block.number}]"
-        if value is NoGrade.EMPTY and not grade.rest:
+        if value is CheckboxState.EMPTY and not grade.rest:
             continue
         if len(values[grade.question]) > 1:
             what = f"{where} has more than one answer here, and they differ"
             collector.doubt(grade.question, block.number, line, what)
-        elif isinstance(value, NoGrade) or grade.rest:
+        elif isinstance(value, CheckboxState) or grade.rest:
             what = f"{where}: {quote(f'{grade.value} {grade.rest}')} is not a grade"
             collector.doubt(grade.question, block.number, line, what)
         else:
@@ -436,7 +435,7 @@ def _find_grades(text: Text) -> list[_Grade]:
         if grade.question not in answered
         or text.is_typed(grade.at)
         or grade.rest
-        or parse_grade(grade.value) is not NoGrade.EMPTY
+        or parse_grade(grade.value) is not CheckboxState.EMPTY
     ]
 
 
@@ -449,13 +448,13 @@ def _grade_at(text: Text, question: int, at: int, end: int) -> _Grade:
     value = text.plain[at:stop].lstrip(" :=")
     later, lines = stop, 0
     # The value may have been wrapped to one of the next two lines that are not blank.
-    while later < end and lines < 2 and isinstance(parse_grade(value), NoGrade):
+    while later < end and lines < 2 and isinstance(parse_grade(value), CheckboxState):
         start, later = later, text.line_end(later + 1, end)
         if not text.plain[start:later].strip():
             continue
         lines += 1
         longer = f"{value} {text.plain[stop:later]}"
-        if not isinstance(parse_grade(longer), NoGrade):
+        if not isinstance(parse_grade(longer), CheckboxState):
             value, stop = longer, later
     return _Grade(question, at, value, stop, "")
 
