@@ -8,7 +8,7 @@ separated by tabs or blanks; ``-`` at its start marks a reference outside the AC
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from citebed.collection.formats.base import MAX_XML_BYTES, Chunk, Format, text_parser
 from citebed.collection.formats.xml import (
@@ -114,7 +114,6 @@ def _parse_annotation(chunk: Chunk) -> Iterator[Record]:
         return
     references: dict[str, Reference] = {}
     contexts: dict[str, Context] = {}
-    problems += _read_contexts(root, chunk, contexts)
     for number, element in enumerate(children(child(root, "references"), "reference"), 1):
         line = source_line(element, chunk)
         ref_id = fold(attribute(element, "id"))
@@ -125,12 +124,9 @@ def _parse_annotation(chunk: Chunk) -> Iterator[Record]:
             )
         raw = "".join(map(str, element.itertext()))
         problems += _add_reference(references, ref_id, raw, line)
-    problems += _check_sentences(root, chunk, references)
-    line, year, stated = (
-        source_line(root, chunk),
-        year_in(text_at(root, "year")),
-        text_at(root, "doi"),
-    )
+    problems += _read_contexts(root, chunk, contexts, references)
+    line, year = source_line(root, chunk), year_in(text_at(root, "year"))
+    stated = text_at(root, "doi")
     doi = normalise_doi(stated)
     paper_id = stated
     if doi is not None:  # the DOI in the case of the file, without a resolver
@@ -156,42 +152,35 @@ def _parse_annotation(chunk: Chunk) -> Iterator[Record]:
         )
 
 
-def _read_contexts(root: Element, chunk: Chunk, contexts: dict[str, Context]) -> Iterator[Problem]:
+def _read_contexts(
+    root: Element, chunk: Chunk, contexts: dict[str, Context], references: Collection[str]
+) -> Iterator[Problem]:
     """Add the contexts; number one without an id, and rename one whose id is used (``-2``)."""
     ids = FreeIds()
-    for number, element in enumerate(children(child(root, "contexts"), "context"), 1):
-        line = source_line(element, chunk)
-        wanted = fold(attribute(element, "id"))
+    for number, context in enumerate(children(child(root, "contexts"), "context"), 1):
+        line = source_line(context, chunk)
+        wanted = fold(attribute(context, "id"))
         if not wanted:
             wanted = f"{number:02d}"
             yield Problem(line, f"a context without an id; numbered {wanted}", "mended")
         context_id = ids.take(wanted)
         if context_id != wanted:
             yield Problem(line, f"two contexts have the id {wanted}; now {context_id}", "mended")
-        section = fold(attribute(element, "section"))
-        sentences = (
-            Sentence(inner_text(s), _cites(s), attribute(s, "anonymised").lower() not in _NO)
-            for s in list(children(element, "s")) or [element]
-        )
-        filled = tuple(sentence for sentence in sentences if sentence.text or sentence.cites)
-        contexts[context_id] = Context(context_id, section, filled)
-
-
-def _check_sentences(
-    root: Element, chunk: Chunk, references: dict[str, Reference]
-) -> Iterator[Problem]:
-    """Yield problems for cited numbers that no reference has, and for mistyped booleans."""
-    for context in children(child(root, "contexts"), "context"):
+        sentences = []
         for element in list(children(context, "s")) or [context]:
-            line = source_line(element, chunk)
-            for cite in unique(_cites(element)):
+            line, mark = source_line(element, chunk), attribute(element, "anonymised")
+            sentence = Sentence(inner_text(element), _cites(element), mark.lower() not in _NO)
+            if sentence.text or sentence.cites:
+                sentences.append(sentence)
+            for cite in unique(sentence.cites):
                 if cite not in references:
                     what = f"a sentence cites {cite}, which is not in the reference list"
                     yield Problem(line, what, "mended")
-            mark = attribute(element, "anonymised")
             if mark.lower() not in _YES | _NO:
                 what = f'anonymised="{mark}" is not a boolean; read as "true"'
                 yield Problem(line, what, "mended")
+        section = fold(attribute(context, "section"))
+        contexts[context_id] = Context(context_id, section, tuple(sentences))
 
 
 def _cites(sentence: Element) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from citebed.collection.formats.base import (
     MAX_RECORD_BYTES,
@@ -86,22 +87,15 @@ def _is_untitled(head: str) -> bool:
     return keys is not None and "title" not in keys.record
 
 
-BEIR_CORPUS = json_format(
-    "beir-corpus",
-    "a BEIR corpus",
-    _parse_beir_document,
+_beir_format = partial(
+    json_format,
     items=json_lines,
     split=split_lines,
+    allow_unsplit=False,
     is_ambiguous=_is_untitled,
 )
-BEIR_QUERIES = json_format(
-    "beir-queries",
-    "BEIR queries",
-    _parse_beir_query,
-    items=json_lines,
-    split=split_lines,
-    is_ambiguous=_is_untitled,
-)
+BEIR_CORPUS = _beir_format("beir-corpus", "a BEIR corpus", _parse_beir_document)
+BEIR_QUERIES = _beir_format("beir-queries", "BEIR queries", _parse_beir_query)
 BEIR_QRELS = Format(
     "beir-qrels", "BEIR judgements", head_matches(_BEIR_HEADER), _parse_beir_qrels, split_lines
 )

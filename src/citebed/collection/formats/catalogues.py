@@ -24,7 +24,6 @@ from citebed.collection.formats.json_files import (
     as_object,
     as_text,
     json_format,
-    split_json_lines,
 )
 from citebed.collection.formats.xml import Element, attribute, children, has_root, text_at
 from citebed.collection.formats.xml_records import RecordNames, xml_records_format
@@ -129,13 +128,7 @@ ARXIV_ATOM = xml_records_format(
     RecordNames(("entry",), _FEED),
     _parse_arxiv_entry,
 )
-ARXIV_JSON = json_format(
-    "arxiv-json",
-    "arXiv metadata (JSON)",
-    _parse_arxiv_object,
-    split=split_json_lines,
-    allow_unsplit=True,
-)
+ARXIV_JSON = json_format("arxiv-json", "arXiv metadata (JSON)", _parse_arxiv_object)
 
 
 # --- OpenAlex ---------------------------------------------------------------------------------
@@ -214,14 +207,7 @@ def _parse_work(work: JsonObject) -> Document | Problem:
     )
 
 
-OPENALEX = json_format(
-    "openalex",
-    "OpenAlex works",
-    _parse_work,
-    into=("results",),
-    split=split_json_lines,
-    allow_unsplit=True,
-)
+OPENALEX = json_format("openalex", "OpenAlex works", _parse_work, into=("results",))
 
 
 # --- Semantic Scholar -------------------------------------------------------------------------
@@ -310,6 +296,4 @@ SEMANTIC_SCHOLAR = json_format(
     "Semantic Scholar and S2ORC",
     _parse_scholar_paper,
     into=("data", "recommendedPapers"),
-    split=split_json_lines,
-    allow_unsplit=True,
 )

@@ -155,7 +155,9 @@ def _json_items(chunk: Chunk) -> Iterator[JsonObject | Problem]:
             yield Problem(member.line, f"expected a CSL-JSON item under the id '{member.key}'")
 
 
-CSL_JSON = json_format("csl-json", "CSL-JSON and Crossref works", parse_csl_item, items=_json_items)
+CSL_JSON = json_format(
+    "csl-json", "CSL-JSON and Crossref works", parse_csl_item, items=_json_items, split=None
+)
 
 
 # --- YAML -------------------------------------------------------------------------------------
@@ -190,13 +192,16 @@ def _split_yaml(data: bytes) -> int:
 
 @text_parser
 def _parse_yaml(text: str, chunk: Chunk) -> Iterator[Record]:
-    items = _load_together(text, chunk.line) if _ANCHOR.search(text) else None
-    for item in _load_items(text, chunk.line) if items is None else items:
-        yield from parse_item(item, parse_csl_item)
+    has_anchors = len(text) <= _MAX_ITEM and _ANCHOR.search(text)
+    together = _load(text, chunk.line) if has_anchors else None
+    separately = (_load(item, line) for line, item in _split_items(text, chunk.line))
+    for loaded in separately if not isinstance(together, list) else [together]:
+        for item in loaded if isinstance(loaded, list) else [loaded]:
+            yield from parse_item(item, parse_csl_item)
 
 
-def _load_items(text: str, line: int) -> Iterator[JsonObject | Problem]:
-    """Load each item of the list separately; a less indented line ends an item."""
+def _split_items(text: str, line: int) -> Iterator[tuple[int, str]]:
+    """Yield the line and the text of each item; a less indented line ends an item."""
     lines = text.split("\n")
     first = next((line for line in lines if line.lstrip().startswith("- ")), "")
     indent = first[: len(first) - len(first.lstrip())]
@@ -205,50 +210,32 @@ def _load_items(text: str, line: int) -> Iterator[JsonObject | Problem]:
     for start, limit in pairwise([*starts, len(lines)]):
         rest = ((at, lines[at]) for at in range(start + 1, limit))
         ends = (at for at, line in rest if line.strip() and not line.startswith(inside))
-        item = "\n".join(lines[start : next(ends, limit)])
-        if len(item) > _MAX_ITEM:
-            what = f"an item of more than {_MAX_ITEM >> 10} KiB is not read"
-            yield Problem(line + start, what)
-        else:
-            yield _load(item, line + start)
+        yield line + start, "\n".join(lines[start : next(ends, limit)])
 
 
-def _load(text: str, line: int) -> JsonObject | Problem:
+def _load(text: str, line: int) -> list[JsonObject | Problem] | Problem:
+    """Load the items of a list, perhaps under ``references``, which may share aliases.
+
+    Return a problem if the text is too long or not valid.
+    """
     import yaml  # only this format needs it
 
+    if len(text) > _MAX_ITEM:
+        return Problem(line, f"an item of more than {_MAX_ITEM >> 10} KiB is not read")
     try:
-        value = yaml.load(text, Loader=yaml.BaseLoader)
-        item = value[0] if isinstance(value, list) and value else value
+        loader = yaml.BaseLoader(text)
+        root = loader.get_single_node()
+        if isinstance(root, yaml.MappingNode):
+            lists = (v for key, v in root.value if key.value == "references" and v.id == "sequence")
+            root = next(lists, None)
+        nodes = root.value if isinstance(root, yaml.SequenceNode) else []
+        items = [(node.start_mark.line, loader.construct_object(node, deep=True)) for node in nodes]
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         what = fold(error.problem or "unreadable")
         return Problem(line + (mark.line if mark else 0), f"not valid YAML: {what}")
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         return Problem(line, f"not valid YAML: {fold(str(error))[:80] or 'nested too deeply'}")
-    (only,) = _within_allowance([(0, item)], line, len(text))
-    return only
-
-
-def _load_together(text: str, line: int) -> list[JsonObject | Problem] | None:
-    """Load all items at once, because some use aliases (``&name``, ``*name``, ``<<``).
-
-    Return ``None`` if the text is too long or not valid.
-    """
-    import yaml
-
-    if len(text) > _MAX_ITEM:
-        return None
-    try:
-        loader = yaml.BaseLoader(text)
-        root = loader.get_single_node()
-        lists = [root] if isinstance(root, yaml.SequenceNode) else []
-        if isinstance(root, yaml.MappingNode):
-            pairs = ((key.value, value) for key, value in root.value)
-            lists = [v for key, v in pairs if key == "references" and v.id == "sequence"]
-        nodes = lists[0].value if lists else []
-        items = [(node.start_mark.line, loader.construct_object(node, deep=True)) for node in nodes]
-    except (yaml.YAMLError, ValueError, RecursionError):
-        return None
     return _within_allowance(items, line, len(text))
 
 

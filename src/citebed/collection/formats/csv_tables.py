@@ -222,11 +222,10 @@ def _parse(text: str, chunk: Chunk) -> Iterator[Record]:
 
 def _wos_document(row: _Row) -> Document | Problem:
     """Return the document of a row of Web of Science, whose columns are its tags."""
-    pairs = []
-    for name, value in row.fields.items():
-        tag = name.upper()
-        pairs += [(tag, v) for v in (value.split("; ") if tag in WOS_LISTS else [value])]
-    return make_wos_document(make_entry(row.line, pairs))
+    tags = [name.upper() for name in row.fields]
+    pairs = zip(tags, row.fields.values(), strict=True)
+    values = [value.replace("; ", "\n") if tag in WOS_LISTS else value for tag, value in pairs]
+    return make_wos_document(make_entry(row.line, tags, values, WOS_LISTS))
 
 
 _SEPARATED = re.compile(r"\s*[;|]\s*")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from citebed.collection.formats.base import MAX_XML_BYTES, Chunk, Format
+from citebed.collection.formats.base import Chunk
 from citebed.collection.formats.fields import find_arxiv_id, format_pages
 from citebed.collection.formats.full_text import FullText, Marks, full_text_records
 from citebed.collection.formats.xml import (
@@ -16,12 +16,11 @@ from citebed.collection.formats.xml import (
     descendants,
     file_stem,
     first_text,
-    has_root,
     inner_text,
     local_name,
-    open_root,
     source_line,
     text_at,
+    xml_format,
 )
 from citebed.records import Document, Record, Reference
 from citebed.text.identifiers import arxiv_of, looks_like_url, normalise_doi
@@ -45,9 +44,7 @@ _DASHES = frozenset("-–—‐‑−")
 _MAX_RANGE = 100
 
 
-def _parse(chunk: Chunk) -> Iterator[Record]:
-    root, problems = open_root(chunk, "article", "pmc-articleset")
-    yield from problems
+def _parse(root: Element, chunk: Chunk) -> Iterator[Record]:
     for article in descendants(root, "article"):
         references = tuple(_references(child(article, "back")))
         document, body = _document(article, chunk), child(article, "body")
@@ -199,10 +196,6 @@ def _mark_finder(references: tuple[Reference, ...]) -> Callable[[Element], Marks
     return find_marks
 
 
-JATS = Format(
-    "jats",
-    "JATS or PubMed Central article",
-    has_root("article", "pmc-articleset", holding=_JATS),
-    _parse,
-    limit=MAX_XML_BYTES,
+JATS = xml_format(
+    "jats", "JATS or PubMed Central article", ("article", "pmc-articleset"), _parse, _JATS
 )

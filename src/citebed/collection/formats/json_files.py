@@ -462,7 +462,7 @@ def json_format(
     items: Callable[[Chunk], Iterator[JsonObject | Problem]] | None = None,
     **options: Any,
 ) -> Format:
-    """Make a format whose records are JSON objects.
+    """Make a format whose records are JSON objects, in a document or in lines.
 
     ``items`` yields the objects of a chunk (default: `json_records` with the wrappers ``into``);
     ``options`` are fields of `Format`.
@@ -473,6 +473,7 @@ def json_format(
         for item in read_items(chunk):
             yield from parse_item(item, parse_object)
 
+    options = {"split": split_json_lines, "allow_unsplit": True} | options
     return Format(name, title, sniff_json(name), parse, **options)
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from citebed.collection.formats.base import MAX_RECORD_BYTES, Chunk, Format
 from citebed.collection.formats.json_files import (
@@ -212,18 +212,24 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
 def _make_flat_paper(flat: list[_Flat]) -> CitingPaper:
     """Make a citing paper from flat contexts; equal texts become one context."""
     citing, _, _, line = flat[0]
-    contexts: dict[str, dict[str, None]] = {}
-    for _, text, cited, _ in flat:
-        contexts.setdefault(text, {}).update(dict.fromkeys(cited))
-    return CitingPaper(
-        citing,
-        as_object({"id": citing}).doi("id"),
+    cited: dict[str, dict[str, None]] = {}
+    for _, text, names, _ in flat:
+        cited.setdefault(text, {}).update(dict.fromkeys(names))
+    paper = CitingPaper(citing, as_object({"id": citing}).doi("id"), line=line)
+    return _add_contexts(paper, [(None, text, tuple(names)) for text, names in cited.items()])
+
+
+def _add_contexts(
+    paper: CitingPaper, contexts: list[tuple[str | None, str, tuple[str, ...]]]
+) -> CitingPaper:
+    """Add contexts of one sentence, given by the wanted id, the text and the cited papers."""
+    ids = FreeIds()
+    return paper._replace(
         contexts=tuple(
-            Context(str(place), "", (Sentence(text, tuple(targets)),))
-            for place, (text, targets) in enumerate(contexts.items(), 1)
+            Context(ids.take(wanted or str(place)), "", (Sentence(text, cited),))
+            for place, (wanted, text, cited) in enumerate(contexts, 1)
         ),
-        references=tuple(map(make_reference, dict.fromkeys(chain(*contexts.values())))),
-        line=line,
+        references=tuple(map(make_reference, unique(chain(*(cited for *_, cited in contexts))))),
     )
 
 
@@ -259,20 +265,11 @@ _CITED = ("refid", "ref_id", "cited_id", "refers_to", "positive_ids")
 _LOCAL_EXPECTED = "a context with 'masked_text', 'citing_id' and 'refid', or a paper with 'title'"
 
 
-class _LocalPaper:
+class _LocalPaper(NamedTuple):
     """A citing paper that is being read, with a context for each entry that names it."""
 
-    def __init__(self, paper: CitingPaper) -> None:
-        self.paper, self.ids = paper, FreeIds()
-        self.contexts: list[Context] = []
-        self.references: dict[str, Reference] = {}
-
-    def add(self, wanted_id: str | None, text: str, cited: tuple[str, ...]) -> None:
-        """Add a context and the papers it cites."""
-        context_id = self.ids.take(wanted_id or str(len(self.contexts) + 1))
-        sentence = Sentence(_OTHER.sub("[OTHERCIT]", _TARGET.sub("[CIT]", text)), cited)
-        self.contexts.append(Context(context_id, "", (sentence,)))
-        self.references.update((ref_id, make_reference(ref_id)) for ref_id in cited)
+    paper: CitingPaper
+    contexts: list[tuple[str | None, str, tuple[str, ...]]]
 
 
 def _parse_member(member: Member, papers: dict[str, _LocalPaper]) -> Document | Problem | None:
@@ -289,8 +286,9 @@ def _parse_member(member: Member, papers: dict[str, _LocalPaper]) -> Document | 
         if citing not in papers:
             title, abstract = entry.text("citing_title"), entry.text("citing_abstract")
             paper = CitingPaper(citing, title=title or "", abstract=abstract, line=entry.line)
-            papers[citing] = _LocalPaper(paper)
-        papers[citing].add(name or entry.text("context_id"), text, cited)
+            papers[citing] = _LocalPaper(paper, [])
+        text = _OTHER.sub("[OTHERCIT]", _TARGET.sub("[CIT]", text))
+        papers[citing].contexts.append((name or entry.text("context_id"), text, cited))
         return None
     doc_id = name or entry.text("paper_id", "id")
     if doc_id is None or not {"title", "abstract"} & entry.values.keys():
@@ -316,8 +314,7 @@ def _parse_local(chunk: Chunk) -> Iterator[Record]:
         if record is not None:
             yield record
     for local in papers.values():
-        references = tuple(local.references.values())
-        yield local.paper._replace(contexts=tuple(local.contexts), references=references)
+        yield _add_contexts(*local)
 
 
 LOCAL_CITATION_JSON = Format(

@@ -9,7 +9,7 @@ record begins with ``%0``, or after a blank line if no record has ``%0``.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -75,40 +75,79 @@ class Entry(NamedTuple):
         return unique([word.strip() for word in ";".join(self.all(*tags)).split(";")])
 
 
-def make_entry(line: int, pairs: Iterable[tuple[str, str]]) -> Entry:
-    """Make a record from tags and values, and remove markup."""
+def _read_records(
+    text: str,
+    line: int,
+    start: re.Pattern[str],
+    tag: re.Pattern[str],
+    lower: re.Pattern[str] | None = None,
+) -> Iterator[tuple[int, str, list[str], list[str]]]:
+    """Yield what precedes the first record, and each record, as four parts.
+
+    These are the line of its first tag, the text before that, its tags, and its values, which
+    extend to the next tag. ``start`` matches the line end before a record, ``tag`` a line end and
+    the tag of a field, ``lower`` also one in lower case, for records that begin with ``ty``.
+    """
+    line -= 1
+    for block in start.split("\n" + text):
+        pattern = lower if lower and block.startswith("ty") else tag
+        lead, *fields = pattern.split("\n" + block)
+        tags = fields[::2] if pattern is tag else [name.upper() for name in fields[::2]]
+        yield line + lead.count("\n"), lead, tags, fields[1::2]
+        line += block.count("\n") + 1
+
+
+# Venues, publishers, names and keywords recur thousands of times in a bibliography.
+_clean = lru_cache(maxsize=1 << 14)(html_to_text)
+
+
+def make_entry(
+    line: int, tags: Sequence[str], values: Sequence[str], lists: Collection[str] = ()
+) -> Entry:
+    """Make a record from tags and values, and remove markup.
+
+    For the tags in ``lists``, each line is a value.
+    """
     fields: dict[str, list[str]] = {}
+    pairs = zip(tags, values, strict=True)
+    joined = f" {' '.join(values)} "
+    is_marked = "<" in joined or "&" in joined or "  " in joined  # two blanks: an empty value
+    if is_marked or not (joined.isascii() and joined.isprintable()):
+        split = ((t, value.split("\n") if t in lists else [value]) for t, value in pairs)
+        pairs = ((t, text) for t, parts in split for part in parts if (text := _clean(part)))
     for tag, value in pairs:
-        if text := html_to_text(value):
-            fields.setdefault(tag, []).append(text)
+        fields.setdefault(tag, []).append(value)
     return Entry(line, fields)
 
 
-def _read_pairs(
-    lines: Iterable[str], tagged: re.Pattern[str], lists: Collection[str] = ()
-) -> list[tuple[str, str]]:
-    """Return tags and values; a line without a tag continues the value before it.
+def _parse_closed(
+    records: Iterable[tuple[int, str, list[str], list[str]]],
+    start: str,
+    lists: Collection[str],
+    around: Collection[str],
+    make: Callable[[Entry], Document | Problem],
+) -> Iterator[Record]:
+    """Yield the documents of records from the tag ``start`` to ``ER``, and problems.
 
-    For the tags in ``lists``, it is a value of its own.
+    For ``lists`` see `make_entry`; the tags in ``around`` may be between records.
     """
-    values: list[tuple[str, list[str]]] = []
-    for line in lines:
-        if match := tagged.match(line):
-            values.append((match[1], [match[2] or ""]))
-        elif values:
-            values[-1][1].append(line.strip())
-    parts = ((tag, each if tag in lists else [" ".join(each)]) for tag, each in values)
-    return [(tag, value) for tag, several in parts for value in several]
-
-
-def _split_records(
-    lines: list[str], starts: re.Pattern[str], line: int
-) -> Iterator[tuple[int, list[str]]]:
-    """Yield the lines before the first start of a record, then the lines of each record."""
-    at = [place for place, text in enumerate(lines) if starts.match(text)]
-    for start, end in zip((0, *at), (*at, len(lines)), strict=True):
-        if start < end:
-            yield line + start, lines[start:end]
+    for line, _, tags, values in records:
+        end = 0
+        if tags[:1] == [start]:
+            end = tags.index("ER") if "ER" in tags else len(tags)
+            entry = make_entry(line, tags[:end], values[:end], lists)
+            record = make(entry)
+            yield record
+            yield from check_doi(record, entry.first("DO"))
+            if end == len(tags):
+                yield Problem(line, _NO_END, "mended")
+        outside = [at for at in range(end, len(tags)) if tags[at] not in around]
+        if outside:
+            at = line + outside[0] + "".join(values[: outside[0]]).count("\n")
+            what = f"field {tags[outside[0]]} outside of a record: no {start} line before it"
+            # Ovid writes one or two fields of a record after its ER line.
+            is_record = start != "TY" or not _RECORD_TAGS.isdisjoint(tags[end:])
+            yield Problem(at, what, "skipped" if is_record else "mended")
 
 
 # --- RIS --------------------------------------------------------------------------------------
@@ -159,53 +198,10 @@ def _sniff_ris(head: str) -> bool:
 
 @text_parser
 def _parse_ris(text: str, chunk: Chunk) -> Iterator[Record]:
-    line = chunk.line - 1
-    for block in _NEXT_RECORD.split("\n" + text):
-        # Text before the first TY line is a problem. Lower-case tags count only if the record
-        # begins with one: an abstract may contain a line ``is - as seen - …``.
-        is_lower = block.startswith("ty")
-        parts = (_ANY_CASE if is_lower else _UPPER).split("\n" + block)
-        tags, values = parts[1::2], parts[2::2]
-        if is_lower:
-            tags = [tag.upper() for tag in tags]
-        if tags[:1] == ["TY"]:
-            end = tags.index("ER") if "ER" in tags else len(tags)
-            entry = _make_ris_entry(tags[:end], values[:end], line)
-            record = _ris_document(entry)
-            yield record
-            yield from check_doi(record, entry.first("DO"))
-            if end == len(tags):
-                yield Problem(line, _NO_END, "mended")
-            tags, values = tags[end + 1 :], values[end + 1 :]
-        if any(tag != "ER" for tag in tags):
-            first = next(at for at, tag in enumerate(tags) if tag != "ER")
-            at = line + block.count("\n") - "\n".join(values[first:]).count("\n")
-            what = f"field {tags[first]} outside of a record: no TY line before it"
-            # Ovid writes one or two fields of a record after its ER line.
-            yield Problem(at, what, "skipped" if _RECORD_TAGS & set(tags) else "mended")
-        line += block.count("\n") + 1
-
-
-def _make_ris_entry(tags: list[str], values: list[str], line: int) -> Entry:
-    joined = f" {' '.join(values)} "
-    is_marked = "<" in joined or "&" in joined or "  " in joined  # two blanks: an empty value
-    if is_marked or not (joined.isascii() and joined.isprintable()):
-        pairs = zip(tags, values, strict=True)
-        values = [_clean_ris_value(value, tag == "KW") for tag, value in pairs]
-    fields: dict[str, list[str]] = {}
-    for tag, value in zip(tags, values, strict=True):
-        if tag in fields:
-            fields[tag].append(value)
-        elif value:
-            fields[tag] = [value]
-    return Entry(line, fields)
-
-
-# Venues, publishers, names and keywords recur thousands of times in a bibliography.
-@lru_cache(maxsize=1 << 14)
-def _clean_ris_value(value: str, is_list: bool) -> str:
-    """Remove markup; join the lines of a list (EndNote's keywords) with ``;``."""
-    return ";".join(map(html_to_text, value.split("\n"))) if is_list else html_to_text(value)
+    # Lower-case tags count only in records that begin with one: an abstract may contain a line
+    # ``is - as seen - …``.
+    records = _read_records(text, chunk.line, _NEXT_RECORD, _UPPER, _ANY_CASE)
+    yield from _parse_closed(records, "TY", {"KW"}, {"ER"}, _ris_document)
 
 
 def _ris_document(entry: Entry) -> Document | Problem:
@@ -275,8 +271,8 @@ RIS = Format(
 # --- PubMed -----------------------------------------------------------------------------------
 
 _PUBMED_HEAD = re.compile(r"\s*PMID- [^\n]*\n(?:[A-Z]{2,4} *- |      )[^\n]*\n")
-_PUBMED_TAG = re.compile(r"([A-Z][A-Z0-9]{1,3}) *- ?(.*)")
-_PUBMED_START = re.compile(r"PMID- ")
+_PUBMED_TAG = re.compile(r"\n([A-Z][A-Z0-9]{1,3}) *- ?")
+_PUBMED_START = re.compile(r"\n(?=PMID- )")
 _PUBMED_DOI = re.compile(r"(10\.\S+)\s+\[doi\]", re.IGNORECASE)
 _PUBMED_TYPES = {
     "book chapter": "incollection",
@@ -305,10 +301,11 @@ def pubmed_type(names: list[str], in_book: bool) -> str:
 
 @text_parser
 def _parse_nbib(text: str, chunk: Chunk) -> Iterator[Record]:
-    for line, lines in _split_records(text.split("\n"), _PUBMED_START, chunk.line):
-        if _PUBMED_START.match(lines[0]):
-            yield _nbib_document(make_entry(line, _read_pairs(lines, _PUBMED_TAG)))
-        elif any(_PUBMED_TAG.match(each) for each in lines):
+    records = _read_records(text, chunk.line, _PUBMED_START, _PUBMED_TAG)
+    for line, _, tags, values in records:
+        if tags[:1] == ["PMID"]:
+            yield _nbib_document(make_entry(line, tags, values))
+        elif tags:
             yield Problem(line, "a record without its PMID line: expected 'PMID- number'")
 
 
@@ -364,8 +361,8 @@ NBIB = Format(
 # --- Web of Science ---------------------------------------------------------------------------
 
 _WOS_HEAD = re.compile(r"\s*(?:FN [^\n]*\nVR \d|PT [JBSPC]\n[A-Z][A-Z0-9] )")
-_WOS_TAG = re.compile(r"([A-Z][A-Z0-9])(?: (.*)|[ \t]*)$")
-_WOS_START = re.compile(r"PT(?: |$)")
+_WOS_TAG = re.compile(r"\n([A-Z][A-Z0-9])(?: |(?=[ \t]*(?:\n|\Z)))")
+_WOS_START = re.compile(r"\n(?=PT(?: |\n|\Z))")
 _WOS_END = re.compile(rb"(?:^|\n)ER[ \t]*\r?\n")
 _WOS_AROUND = frozenset(("FN", "VR", "EF", "ER"))
 _WOS_TYPES = {"J": "article", "B": "book", "S": "incollection", "C": "inproceedings"}
@@ -376,17 +373,8 @@ WOS_LISTS = frozenset(("AU", "AF", "BE", "ED", "CA", "BF", "CR"))
 
 @text_parser
 def _parse_wos(text: str, chunk: Chunk) -> Iterator[Record]:
-    for line, lines in _split_records(text.split("\n"), _WOS_START, chunk.line):
-        values = _read_pairs(lines, _WOS_TAG, WOS_LISTS)
-        tags = [tag for tag, _ in values]
-        if _WOS_START.match(lines[0]):
-            end = tags.index("ER") if "ER" in tags else len(tags)
-            yield make_wos_document(make_entry(line, values[:end]))
-            if end == len(tags):
-                yield Problem(line, _NO_END, "mended")
-            tags = tags[end:]
-        if outside := [tag for tag in tags if tag not in _WOS_AROUND]:
-            yield Problem(line, f"field {outside[0]} outside of a record: no PT line before it")
+    records = _read_records(text, chunk.line, _WOS_START, _WOS_TAG)
+    yield from _parse_closed(records, "PT", WOS_LISTS, _WOS_AROUND, make_wos_document)
 
 
 def make_wos_document(entry: Entry) -> Document | Problem:
@@ -439,69 +427,60 @@ _ENW_HEAD = re.compile(
     rf"(?=(?s:.*?)^%[TB] )\s*(?:%0 [A-Z][^\n]*\n{_ENW_LINE}|(?:%[A-Z] [^\n]*\n){{2}})", re.MULTILINE
 )
 _ENW_BLANK_LINE = re.compile(rb"\n\r?\n(?=%)")
-_ENW_TAG = re.compile(r"%([0-9A-Z@!#$&()*+<=>?\[~^])(?:[ \t]+(.*)|[ \t]*)$")
-_ENW_START = re.compile(r"%0(?:[ \t]|$)")
+_ENW_TAG = re.compile(r"\n%([0-9A-Z@!#$&()*+<=>?\[~^])(?:[ \t]+|(?=\n|\Z))")
+_ENW_START = re.compile(r"\n(?=%0(?:[ \t]|\n|\Z))")
+_ENW_BLANK = re.compile(r"\n(?=[^\S\n]*\n%)")
 _REFER_TYPES = {"J": "article", "B": "incollection", "R": "techreport", "I": "book"}
 """Entry types by a tag of a refer record, which names no type."""
 
 
 @text_parser
 def _parse_enw(text: str, chunk: Chunk) -> Iterator[Record]:
-    lines = text.split("\n")
-    if any(map(_ENW_START.match, lines)):
-        blocks = _split_records(lines, _ENW_START, chunk.line)
-    else:
-        blocks = _split_at_blank_lines(lines, chunk.line)
-    for line, block in blocks:
-        if values := _read_pairs(block, _ENW_TAG, {"K"}):
-            entry = make_entry(line, values)
-            by_tag = (kind for tag, kind in _REFER_TYPES.items() if entry.first(tag))
-            kind = to_bibtex_type(entry.first("0")) if entry.first("0") else next(by_tag, "misc")
-            title = entry.first("T") or (entry.first("B") if kind == "book" else "")
-            authors, editors = parse_names(entry.all("A", "?")), parse_names(entry.all("E", "Y"))
-            date = pick_date(*entry.all("D")) or None
-            exact = None
-            if date and entry.first("8"):
-                exact = parse_worded_date(f"{entry.first('8')} {date[:4]}")
-            doi = next(filter(None, map(normalise_doi, entry.all("R", "U", "3"))), None)
-            doc_id = entry.first("F", "1") or doi or entry.first("M")
-            doc_id = doc_id or generate_key(authors or editors, date[:4] if date else None, title)
-            yield make_document(
-                entry.line,
-                remove_spaces(doc_id),
-                type=kind,
-                title=title,
-                authors=authors,
-                editors=editors,
-                date=max(filter(None, (date, exact)), key=len, default=None),
-                venue=entry.first("J", "B", "S") if kind != "book" else entry.first("S"),
-                volume=entry.first("V"),
-                number=entry.first("N"),
-                pages=parse_pages(entry.first("P")),
-                publisher=entry.first("I"),
-                doi=doi,
-                arxiv=find_arxiv_id(doi, *entry.all("U", "M", "J")),
-                url=entry.first("U").partition(" ")[0],
-                abstract=" ".join(entry.all("X")),
-                keywords=entry.keywords("K"),
-                language=entry.first("G"),
-                place=entry.first("C"),
-                edition=entry.first("7"),
-                isbn=entry.first("@"),
-                keys=collect_cite_keys(ids=entry.all("F", "1"), notes=entry.all("O", "Z")),
-            )
-        elif any(map(str.strip, block)):
-            yield Problem(line, "text before the first record: expected a line with '%0'")
+    start = _ENW_START if _ENW_START.search("\n" + text) else _ENW_BLANK
+    for line, lead, tags, values in _read_records(text, chunk.line, start, _ENW_TAG):
+        if tags:
+            yield _enw_document(make_entry(line, tags, values, {"K"}))
+        elif stray := lead.lstrip():
+            at = line - stray.count("\n")
+            yield Problem(at, "text before the first record: expected a line with '%0'")
 
 
-def _split_at_blank_lines(lines: list[str], line: int) -> Iterator[tuple[int, list[str]]]:
-    start = 0
-    for place, text in enumerate([*lines, ""]):
-        after = lines[place + 1] if place + 1 < len(lines) else "%"
-        if not text.strip() and (after.startswith("%") or place == len(lines)):
-            if any(map(str.strip, lines[start:place])):
-                yield line + start, lines[start:place]
-            start = place + 1
+def _enw_document(entry: Entry) -> Document | Problem:
+    by_tag = (kind for tag, kind in _REFER_TYPES.items() if entry.first(tag))
+    kind = to_bibtex_type(entry.first("0")) if entry.first("0") else next(by_tag, "misc")
+    title = entry.first("T") or (entry.first("B") if kind == "book" else "")
+    authors, editors = parse_names(entry.all("A", "?")), parse_names(entry.all("E", "Y"))
+    date = pick_date(*entry.all("D")) or None
+    exact = None
+    if date and entry.first("8"):
+        exact = parse_worded_date(f"{entry.first('8')} {date[:4]}")
+    doi = next(filter(None, map(normalise_doi, entry.all("R", "U", "3"))), None)
+    doc_id = entry.first("F", "1") or doi or entry.first("M")
+    doc_id = doc_id or generate_key(authors or editors, date[:4] if date else None, title)
+    return make_document(
+        entry.line,
+        remove_spaces(doc_id),
+        type=kind,
+        title=title,
+        authors=authors,
+        editors=editors,
+        date=max(filter(None, (date, exact)), key=len, default=None),
+        venue=entry.first("J", "B", "S") if kind != "book" else entry.first("S"),
+        volume=entry.first("V"),
+        number=entry.first("N"),
+        pages=parse_pages(entry.first("P")),
+        publisher=entry.first("I"),
+        doi=doi,
+        arxiv=find_arxiv_id(doi, *entry.all("U", "M", "J")),
+        url=entry.first("U").partition(" ")[0],
+        abstract=" ".join(entry.all("X")),
+        keywords=entry.keywords("K"),
+        language=entry.first("G"),
+        place=entry.first("C"),
+        edition=entry.first("7"),
+        isbn=entry.first("@"),
+        keys=collect_cite_keys(ids=entry.all("F", "1"), notes=entry.all("O", "Z")),
+    )
 
 
 def _split_enw(data: bytes) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from citebed.collection.formats.base import MAX_XML_BYTES, Chunk, Format
+from citebed.collection.formats.base import Chunk
 from citebed.collection.formats.fields import (
     collect_cite_keys,
     find_arxiv_id,
@@ -27,11 +27,10 @@ from citebed.collection.formats.xml import (
     descendants,
     file_stem,
     first_text,
-    has_root,
     inner_text,
-    open_root,
     source_line,
     text_at,
+    xml_format,
 )
 from citebed.records import Document, Problem, Record, Reference
 from citebed.text.identifiers import arxiv_of, normalise_doi
@@ -43,9 +42,7 @@ _PAPERS = ("TEI", "TEI.2", "tei")
 _ROOTS = (*_PAPERS, "teiCorpus", "listBibl", "biblStruct")
 
 
-def _parse(chunk: Chunk) -> Iterator[Record]:
-    root, problems = open_root(chunk, *_ROOTS)
-    yield from problems
+def _parse(root: Element, chunk: Chunk) -> Iterator[Record]:
     papers = list(descendants(root, *_PAPERS))
     for paper in papers:
         document, text = _document(paper, chunk), child(paper, "text")
@@ -60,7 +57,7 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
             yield from records
         else:
             yield from _parse_bibliography(text, paper, chunk)
-    if root is not None and not papers:
+    if not papers:
         yield from _parse_bibliography(root, root, chunk)
 
 
@@ -247,4 +244,4 @@ def _parse_reference(entry: Element, number: int, chunk: Chunk) -> Document | Pr
     )
 
 
-TEI = Format("tei", "GROBID TEI full text", has_root(*_ROOTS), _parse, limit=MAX_XML_BYTES)
+TEI = xml_format("tei", "GROBID TEI full text", _ROOTS, _parse)

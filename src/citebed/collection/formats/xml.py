@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 
 from lxml import etree
 
-from citebed.collection.formats.base import NOT_UTF8, Chunk, decode
-from citebed.records import Problem
+from citebed.collection.formats.base import MAX_XML_BYTES, NOT_UTF8, Chunk, Format, decode
+from citebed.records import Problem, Record
 from citebed.text.latex import latex_to_text
 from citebed.text.normalise import entity_to_text, fold
 
@@ -219,6 +219,24 @@ def has_root(*names: str, holding: str = "") -> Callable[[str], bool]:
         return root is not None and root[1] in names and pattern.search(head[at:]) is not None
 
     return sniff
+
+
+def xml_format(
+    name: str,
+    title: str,
+    roots: tuple[str, ...],
+    parse_root: Callable[[Element, Chunk], Iterator[Record]],
+    holding: str = "",
+) -> Format:
+    """Make a format of files that are read in one piece; for ``holding`` see `has_root`."""
+
+    def parse(chunk: Chunk) -> Iterator[Record]:
+        root, problems = open_root(chunk, *roots)
+        yield from problems
+        if root is not None:
+            yield from parse_root(root, chunk)
+
+    return Format(name, title, has_root(*roots, holding=holding), parse, limit=MAX_XML_BYTES)
 
 
 # --- Text -----------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from citebed.collection.formats.base import MAX_XML_BYTES, Chunk, Format
+from citebed.collection.formats.base import Chunk, Format
 from citebed.collection.formats.fields import (
     collect_cite_keys,
     expand_pages,
@@ -46,11 +46,11 @@ from citebed.collection.formats.xml import (
     has_root,
     inner_text,
     local_name,
-    open_root,
     parse_fragment,
     source_line,
     text_at,
     to_utf8,
+    xml_format,
 )
 from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import normalise_doi
@@ -410,10 +410,8 @@ _JOURNAL_VENUES = {
 _ISSUE = re.compile(r"[,:]?\s+(?:Volume|Vol\.)\s+\w+.*", re.DOTALL)
 
 
-def _parse_anthology(chunk: Chunk) -> Iterator[Record]:
+def _parse_anthology(root: Element, chunk: Chunk) -> Iterator[Record]:
     """Yield a document for each paper and each front matter of a collection's volumes."""
-    root, problems = open_root(chunk, "collection")
-    yield from problems
     for volume in children(root, "volume"):
         meta = child(volume, "meta")
         year = year_in(text_at(meta, "year"))
@@ -511,10 +509,10 @@ def make_anthology_id(collection: str, volume: str, paper: str) -> str:
     return f"{collection}-{volume}{paper:0>3}"
 
 
-ACL_XML = Format(
+ACL_XML = xml_format(
     "acl-xml",
     "ACL Anthology XML",
-    has_root("collection", holding=r"<volume\s[^<>]*\bid\s*="),
+    ("collection",),
     _parse_anthology,
-    limit=MAX_XML_BYTES,
+    holding=r"<volume\s[^<>]*\bid\s*=",
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from citebed.collection.formats.base import MAX_XML_BYTES, Chunk, Format
+from citebed.collection.formats.base import Chunk
 from citebed.collection.formats.fields import (
     collect_cite_keys,
     find_arxiv_id,
@@ -25,12 +25,11 @@ from citebed.collection.formats.xml import (
     children,
     descendants,
     first_text,
-    has_root,
     inner_text,
     local_name,
-    open_root,
     source_line,
     text_at,
+    xml_format,
 )
 from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import looks_like_url, normalise_doi
@@ -54,10 +53,8 @@ _TYPES = {
 _NAMESPACES = r"zotero\.org/namespaces/export|purl\.org/net/biblio"
 
 
-def _parse_rdf(chunk: Chunk) -> Iterator[Record]:
-    root, problems = open_root(chunk, "RDF")
-    yield from problems
-    items = [] if root is None else [item for item in root if local_name(item)]
+def _parse_rdf(root: Element, chunk: Chunk) -> Iterator[Record]:
+    items = [item for item in root if local_name(item)]
     by_address = {about: item for item in items if (about := attribute(item, "about"))}
     parts = (part for item in items for part in children(item, "isPartOf"))
     containers = {attribute(part, "resource") for part in parts}
@@ -134,13 +131,7 @@ def _text_or_value(element: Element) -> str:
     return first_text(descendants(element, "value")) or inner_text(element)
 
 
-ZOTERO_RDF = Format(
-    "zotero-rdf",
-    "Zotero RDF",
-    has_root("RDF", holding=_NAMESPACES),
-    _parse_rdf,
-    limit=MAX_XML_BYTES,
-)
+ZOTERO_RDF = xml_format("zotero-rdf", "Zotero RDF", ("RDF",), _parse_rdf, _NAMESPACES)
 
 
 # --- JSON -------------------------------------------------------------------------------------
@@ -203,5 +194,9 @@ def _parse_json_item(whole: JsonObject) -> Document | Problem:
 
 
 ZOTERO_JSON = json_format(
-    "zotero-json", "Zotero's JSON (Better BibTeX, API)", _parse_json_item, into=("items",)
+    "zotero-json",
+    "Zotero's JSON (Better BibTeX, API)",
+    _parse_json_item,
+    into=("items",),
+    split=None,
 )
