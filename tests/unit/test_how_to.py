@@ -17,7 +17,7 @@ import citebed
 from citebed.collection.formats import FORMATS, recognise
 from citebed.collection.importing import ImportOptions, import_sources
 from citebed.evaluation.measures import MEASURES
-from citebed.judging.pooling_methods import METHODS, Budget, pool
+from citebed.judging.pooling_methods import METHODS, PoolingOptions, pool
 from citebed.retrieval.models import MODELS
 from citebed.retrieval.ranking.features import RECORD_SIGNALS, SIGNALS
 from citebed.retrieval.ranking.ranker import SHIPPED
@@ -78,7 +78,7 @@ def test_a_format(added: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_a_pooling_method(added: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(METHODS, "votes", added.Votes)
     lists = {"one": ["a", "b", "c"], "two": ["d", "c"], "three": ["c", "b"]}
-    made = pool(lists, judged=["a"], method="votes", budget=Budget(size=3))
+    made = pool(lists, (), {"a": True}, PoolingOptions(size=3, method="votes"))
     assert made.doc_ids == ["c", "b", "d"]
 
 

@@ -21,13 +21,9 @@ from citebed.drafts import parse_draft
 from citebed.drafts.document_matching import may_match
 from citebed.drafts.prose import skip_reason
 from citebed.drafts.records import STUB, Entry
-from citebed.retrieval.ranking.ranker import shipped_ranker
-from citebed.retrieval.recommend.skipped_passages import CollectionLanguages
 from citebed.text.markers import cites_of
 from citebed.timeline.robustness import Robustness
 from citebed.timeline.scoring.comparison import episodes
-
-ENGLISH = "We show that our models can be learned from the texts which have been collected here."
 
 
 def agree(left: str, right: str) -> bool:
@@ -51,19 +47,6 @@ def agree(left: str, right: str) -> bool:
 def test_titles_agree_from_half_of_their_trigrams_on(left: str, right: str, expected: bool) -> None:
     assert agree(left, right) is expected
     assert agree(right, left) is expected
-
-
-@pytest.mark.parametrize(("documents", "foreign"), [(10, "English"), (11, "")])
-def test_english_shows_in_more_than_a_tenth_of_the_documents(documents: int, foreign: str) -> None:
-    titles = {"language": ["de"] * 100, "title": ["Über die Suche nach Texten"] * 100}
-    collection: Any = SimpleNamespace(scan_documents=lambda: pl.LazyFrame(titles))
-    index: Any = SimpleNamespace(
-        ids=range(100),
-        analyser=SimpleNamespace(words=lambda text: text.lower().split()),
-        document_frequency=lambda word: documents if word == "we" else 0,
-    )
-    languages = CollectionLanguages(collection, index, shipped_ranker().constants)
-    assert languages.find_foreign(ENGLISH) == foreign
 
 
 def test_a_doi_of_more_than_sixty_titles_is_no_papers() -> None:

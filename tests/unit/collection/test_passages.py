@@ -121,9 +121,12 @@ def test_what_people_annotated_is_left_as_it_is(tmp_path: Path) -> None:
     made = collect(tmp_path, annotated, PAPER)
     assert texts(made, "paragraphs") == ["Smith et al. [1] planted. [1], [1]."]
     assert made.contexts["cites"].to_list() == [["1"], ["1", "1"]]
-    (paragraphs, _) = collect_statistics(made).passages
-    assert (paragraphs.all.citations, paragraphs.all.mentions) == (1.0, 3.0)
-    assert paragraphs.all.characters == len("Smith et al. [1] planted.") + len("[1], [1].")
+    paragraphs = collect_statistics(made).groups["paragraphs"]
+    assert paragraphs["citations per passage, all"].value == 1.0
+    assert paragraphs["mentions per passage, all"].value == 3.0
+    assert paragraphs["characters per passage, all"].value == len(
+        "Smith et al. [1] planted.[1], [1]."
+    )
 
 
 def test_what_people_annotated_is_cleaned_on_request(tmp_path: Path) -> None:
@@ -141,9 +144,10 @@ def test_what_people_annotated_is_cleaned_on_request(tmp_path: Path) -> None:
 
 
 def test_statistics_are_of_the_queries(tmp_path: Path) -> None:
-    paragraphs, sentences = collect_statistics(collect(tmp_path, TEI, PAPER)).passages
-    assert (paragraphs.all.count, sentences.citing.count) == (3, 3)
-    assert sentences.usable.characters == pytest.approx((31 + 16 + 45) / 3)
+    groups = collect_statistics(collect(tmp_path, TEI, PAPER)).groups
+    paragraphs, sentences = groups["paragraphs"], groups["sentences"]
+    assert (paragraphs["all"].value, sentences["citing"].value) == (3, 3)
+    assert sentences["characters per passage, usable"].value == pytest.approx((31 + 16 + 45) / 3)
 
 
 def test_a_collection_survives_its_export(tmp_path: Path) -> None:

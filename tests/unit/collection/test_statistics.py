@@ -125,7 +125,7 @@ def test_reference_lists_and_unfound_references(small: CollectionStatistics) -> 
         "papers": Number(2),
         "count": Number(6),
         "found": Number(3, 0.5),
-        "coverage, mean of papers": Number(pytest.approx(0.7)),
+        "coverage, mean of papers": Number(pytest.approx(0.7)),  # type: ignore[arg-type]
         "per paper, mean": Number(3.0),
         "per paper, least": Number(1),
         "per paper, most": Number(5),

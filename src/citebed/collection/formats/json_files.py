@@ -473,8 +473,8 @@ def json_format(
         for item in read_items(chunk):
             yield from parse_item(item, parse_object)
 
-    options = {"split": split_json_lines, "allow_unsplit": True} | options
-    return Format(name, title, sniff_json(name), parse, **options)
+    fields: dict[str, Any] = {"split": split_json_lines, "allow_unsplit": True, **options}
+    return Format(name, title, sniff_json(name), parse, **fields)
 
 
 def parse_item(

@@ -109,7 +109,7 @@ def make_entry(
     For the tags in ``lists``, each line is a value.
     """
     fields: dict[str, list[str]] = {}
-    pairs = zip(tags, values, strict=True)
+    pairs: Iterable[tuple[str, str]] = zip(tags, values, strict=True)
     joined = f" {' '.join(values)} "
     is_marked = "<" in joined or "&" in joined or "  " in joined  # two blanks: an empty value
     if is_marked or not (joined.isascii() and joined.isprintable()):
