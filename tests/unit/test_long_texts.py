@@ -31,13 +31,12 @@ from citebed.retrieval.analysis.analysers import analyser_of
 from citebed.retrieval.pipeline import parse_pipeline
 from citebed.runs.times import parse_length
 from citebed.text.anonymise import anonymise
-from citebed.text.hyphens import join_hyphens
 from citebed.text.identifiers import looks_like_url, normalise_doi
 from citebed.text.languages import language_of
 from citebed.text.latex import latex_to_text, text_to_latex
 from citebed.text.markers import remove_markers
 from citebed.text.names import name_from_display
-from citebed.text.normalise import date_in, html_to_text, month_in, page_range
+from citebed.text.normalise import date_in, html_to_text, join_hyphens, month_in, page_range
 from citebed.text.sentences import split_sentences
 
 LENGTH = sized(12_000, 50_000)

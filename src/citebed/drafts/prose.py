@@ -14,10 +14,9 @@ from typing import NamedTuple
 from citebed.drafts.parsed_draft import PLACE, ParsedDraft, find_places
 from citebed.drafts.records import STUB, Entry, Passage
 from citebed.drafts.references import is_authored
-from citebed.text.hyphens import join_hyphens
 from citebed.text.identifiers import replace_identifiers
 from citebed.text.markers import markers, remove_markers
-from citebed.text.normalise import fold, unique
+from citebed.text.normalise import fold, join_hyphens, unique
 from citebed.text.sentences import sentence_spans
 
 _MARKER = "[1]"

@@ -23,9 +23,8 @@ from citebed.drafts.parsed_draft import PLACE, Block, Origin, ParsedDraft, Raw, 
 from citebed.drafts.records import Place
 from citebed.drafts.references import parse_entry
 from citebed.drafts.tex_commands import NOTE, add_citation, is_citation, parse_keys
-from citebed.text.hyphens import join_hyphens
 from citebed.text.latex import DISPLAY_MATHS, INLINE_MATHS, NOTHING, latex_to_text, maths_as_text
-from citebed.text.normalise import unique
+from citebed.text.normalise import join_hyphens, unique
 from citebed.text.regex import compile_regex
 from citebed.wording import list_first
 

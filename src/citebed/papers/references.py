@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from citebed.text.hyphens import join_hyphens
 from citebed.text.identifiers import (
     arxiv_in,
     arxiv_of_doi,
@@ -31,7 +30,7 @@ from citebed.text.names import (
     name_from_display,
     name_from_parts,
 )
-from citebed.text.normalise import entities_to_text, fold
+from citebed.text.normalise import entities_to_text, fold, join_hyphens
 from citebed.text.regex import compile_regex
 
 

@@ -38,8 +38,7 @@ from citebed.papers.decisions import (
 )
 from citebed.papers.paper import Box
 from citebed.text.anonymise import anonymise
-from citebed.text.hyphens import join_hyphens
-from citebed.text.normalise import fold, unique
+from citebed.text.normalise import fold, join_hyphens, unique
 
 THRESHOLD = 0.9
 """Items with less confidence are listed for checking."""

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.sampling import sized
 
-from citebed.text.hyphens import join_hyphens
+from citebed.text.normalise import join_hyphens
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from citebed.collection.tables import QUERIES
 from citebed.errors import CitebedError, FormatError, UnknownName
 from citebed.files.input_files import read_lines
 from citebed.files.lines import parse_json_object
-from citebed.text.hyphens import join_hyphens
 from citebed.text.markers import remove_markers
+from citebed.text.normalise import join_hyphens
 from citebed.wording import printable
 
 _EXPECTED = 'Expected on each line a query id, a tab and the text, or {"query_id": …, "text": …}.'
