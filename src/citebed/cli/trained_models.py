@@ -247,7 +247,7 @@ def ranker(
     printing: PrintOptions,
     questions: int = option(3000, "Number of training queries.", min=10),
 ) -> None:
-    """Train a ranker: feature weights and calibrated probabilities.
+    """Train a ranker: the weights of its features.
 
     It learns from citing sentences, in minutes on a CPU, without PyTorch. Use the result with
     --model 'bm25+learned(with=ranker.json)'.

@@ -350,8 +350,8 @@ class Recommender:
         if candidates.probabilities is None:
             if least:
                 raise CitebedError(
-                    "--min-probability needs a calibrated model. Remove it, or use --model "
-                    "bm25+learned."
+                    "only --model bm25+learned has probabilities. Use it, or remove "
+                    "--min-probability."
                 )
             return candidates
         confidence = self._confidence
