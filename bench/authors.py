@@ -159,12 +159,13 @@ def main() -> None:
             every = citebed.Recommender(arguments.acm_cr, warm=True)
             some = [Sentence("en", *row) for row in read("methods.tsv")]
             found.append(try_sentences("ACM-CR, tools and measures", every, some))
+            drafts.append(try_drafts("ACM-CR itself", every, arguments.acm_cr))
             nothing.append(try_nothing("ACM-CR", every))
     heads = (
         ["library", "sentences", "first / in ten", "the same without silence", "strong: right",
          "fair: right", "weak: right"],
         ["sentences that ask for nothing: answered", "English", "German", "French", "seven others"],
-        ["drafts on computer science", "passages", "answered", "answered one by one"],
+        ["drafts on computer science, in the library", "passages", "answered", "answered one by one"],
     )  # fmt: skip
     tables = [
         text_table(head, rows, {0}).markdown()

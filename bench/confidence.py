@@ -21,6 +21,7 @@ import json
 import random
 import tempfile
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -52,6 +53,9 @@ SIZES = {10: 4, 25: 2, 60: 3, 200: 2, 600: 2, 2500: 1, 12_000: 1}
 """How many libraries of each size a field has."""
 SHOWN = (10, 60, 600, 12_000, 108_857)
 BINS = 10
+BESIDE = 10
+"""The largest number of co-citations to follow per document: a library has more than one subject.
+"""
 HALVES = {"train": (2021, 1), "test": (2022, 0)}
 """The year of the life sciences and the fold of computer science."""
 
@@ -109,14 +113,31 @@ def documents(field: str) -> dict[str, dict[str, Any]]:
 
 
 def draw_library(
-    own: Sequence[Cited], known: dict[str, Any], size: int, draw: random.Random
+    own: Sequence[Cited], known: dict[str, Any], size: int, draw: random.Random, *, is_close: bool
 ) -> set[str]:
-    """Return papers that sentences cite, in a large library with others too."""
-    cited = sorted({each for one in own for each in one.documents if each in known})
-    draw.shuffle(cited)
-    rest = sorted(set(known) - set(cited))
-    draw.shuffle(rest)
-    return set((cited + rest)[:size])
+    """Return papers that sentences cite, in a large library with others too.
+
+    A close library follows co-citations, like a person's; the other is a random sample.
+    """
+    papers: dict[str, list[str]] = {}
+    beside: dict[str, list[str]] = {}
+    for paper, _, cited in own:
+        for each in sorted(cited & known.keys()):
+            papers.setdefault(each, []).append(paper)
+            beside.setdefault(paper, []).append(each)
+    names = sorted(papers)
+    draw.shuffle(names)
+    if not is_close or size > len(names) // 2:
+        rest = sorted(set(known) - set(names))
+        draw.shuffle(rest)
+        return set((names + rest)[:size])
+    found, queue = dict[str, None](), list[str]()
+    while len(found) < size:
+        each = queue.pop(0) if queue else draw.choice(names)
+        found[each] = None
+        others = sorted({o for paper in papers[each] for o in beside[paper]} - found.keys())
+        queue += draw.sample(others, min(BESIDE, len(others)))
+    return set(found)
 
 
 def texts(
@@ -209,7 +230,8 @@ def libraries(half: str, acm_cr: Path | None, work: Path) -> Iterator[Library]:
         for size, count in SIZES.items():
             for place in range(count):
                 draw = random.Random(f"{half}-{field}-{size}-{place}")
-                has = draw_library(every[field], known, size, draw)
+                is_close = place % 2 == 1
+                has = draw_library(every[field], known, size, draw, is_close=is_close)
                 asked = list(texts(every[field], every[other], has, half, draw))
                 for has_abstracts in (True, False):
                     folder = work / f"{half}-{field}-{size}-{place}-{has_abstracts}"
@@ -225,6 +247,11 @@ def libraries(half: str, acm_cr: Path | None, work: Path) -> Iterator[Library]:
         asked = [each for each in texts(own, other, ids, half, draw) if each.kind != "cites others"]
         routine = [is_routine(each.text) for each in asked]
         yield Library("computer science", len(ids), True, observe(acm_cr, number, asked), routine)
+
+
+def observe_half(half: str, acm_cr: Path | None, work: Path) -> list[Library]:
+    """Return the libraries of a half, for another process."""
+    return list(libraries(half, acm_cr, work))
 
 
 def make(folder: Path, rows: Sequence[dict[str, Any]], has_abstracts: bool) -> None:
@@ -375,16 +402,17 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="Write the tables and the figure.")
     arguments = parser.parse_args()
     print(machine())
-    with tempfile.TemporaryDirectory() as work:
-        if arguments.learn:
-            taught = list(libraries("train", arguments.acm_cr, Path(work)))
-            values = json.loads(SHIPPED.read_text("utf-8"))
-            for source in values["models"]:
-                examples = [example for each in taught for example in each.examples[source]]
-                values["models"][source] = fit_models(source, examples)
-            SHIPPED.write_text(json.dumps(values, indent=1) + "\n", "utf-8")
-            confidence.shipped_confidence.cache_clear()
-        found = list(libraries("test", arguments.acm_cr, Path(work)))
+    halves = ("train", "test") if arguments.learn else ("test",)
+    with tempfile.TemporaryDirectory() as work, ProcessPoolExecutor(2) as pool:
+        ends = [pool.submit(observe_half, half, arguments.acm_cr, Path(work)) for half in halves]
+        *taught, found = (end.result() for end in ends)
+    if taught:
+        values = json.loads(SHIPPED.read_text("utf-8"))
+        for source in values["models"]:
+            examples = [example for each in taught[0] for example in each.examples[source]]
+            values["models"][source] = fit_models(source, examples)
+        SHIPPED.write_text(json.dumps(values, indent=1) + "\n", "utf-8")
+        confidence.shipped_confidence.cache_clear()
     table = report(found)
     print(table)
     if arguments.write:

@@ -231,7 +231,8 @@ def fit_level(examples: Sequence[Example], words: float = 1.0, citing: float = 1
     weights[_IS_CITATION] *= citing
     weights[[name in WORD_SIGNALS for name in SIGNALS]] *= words
     # Citing sentences say nothing about this one: most name nobody.
-    weights[list(SIGNALS).index("named")] = shipped_ranker().levels["static"].weights[-1]
+    named = list(SIGNALS).index("named")
+    weights[named] = shipped_ranker().levels["static"].weights[named]
     return Level(weights)
 
 

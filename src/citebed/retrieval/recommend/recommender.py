@@ -60,7 +60,7 @@ from citebed.wording import count, printable
 DEFAULT_MODEL = "bm25+learned"
 DEFAULT_K, DEFAULT_K_OF_SEVERAL = 10, 3
 """Papers for a text, and for each of several passages."""
-_PASSAGES_OF_A_DRAFT = 5
+_PASSAGES_OF_A_DRAFT = 3
 """From this number of passages on, those of a draft are judged together."""
 _WARM_UP_TEXT = "A text to search with, so that everything is loaded for the first real one."
 
