@@ -165,7 +165,8 @@ def main() -> None:
         ["library", "sentences", "first / in ten", "the same without silence", "strong: right",
          "fair: right", "weak: right"],
         ["sentences that ask for nothing: answered", "English", "German", "French", "seven others"],
-        ["drafts on computer science, in the library", "passages", "answered", "answered one by one"],
+        ["drafts on computer science, in the library", "passages", "answered",
+         "answered one by one"],
     )  # fmt: skip
     tables = [
         text_table(head, rows, {0}).markdown()
