@@ -17,8 +17,8 @@ from citebed.collection import open_collection
 from citebed.collection.demo import import_demo
 from citebed.collection.statistics import collect_statistics
 from citebed.report.collection_figure import draw
+from citebed.report.evaluation_tables import measure_page
 from citebed.report.handbook import build_handbook
-from citebed.report.measure_help import measure_page
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from package_graph import package_picture

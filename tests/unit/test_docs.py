@@ -21,7 +21,7 @@ from citebed.collection.lint import CHECKS
 from citebed.collection.tables import QRELS, QUERIES
 from citebed.evaluation.measures import MEASURES
 from citebed.pages.keys import KEYS
-from citebed.report.measure_help import measure_page
+from citebed.report.evaluation_tables import measure_page
 from citebed.retrieval.models import MODELS
 
 REPOSITORY = Path(__file__).resolve().parents[2]

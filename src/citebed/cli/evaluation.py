@@ -197,7 +197,7 @@ def measures_(
     from citebed.evaluation.measures import MEASURES
     from citebed.evaluation.measures.names import measure_class
     from citebed.evaluation.measures.trec_names import from_trec_name
-    from citebed.report.measure_help import as_written, measure_paragraphs, trec_eval_name
+    from citebed.report.evaluation_tables import as_written, measure_paragraphs, trec_eval_name
     from citebed.report.tables import text_table
 
     if name is not None:

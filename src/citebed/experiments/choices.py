@@ -8,7 +8,7 @@ from typing import Any
 from citebed.errors import CitebedError
 from citebed.evaluation.measures import MEASURES
 from citebed.evaluation.measures.base import Measure
-from citebed.report.measure_help import as_written, measure_paragraphs
+from citebed.report.evaluation_tables import as_written, measure_paragraphs
 from citebed.retrieval.feedback import FEEDBACK
 from citebed.retrieval.models import MODELS
 from citebed.retrieval.pipeline import RANKINGS, parse_pipeline

@@ -23,12 +23,12 @@ from citebed.papers.reference_matcher import LIKELY, ReferenceMatcher
 from citebed.papers.references import ParsedReference, parse_reference
 from citebed.records import Sentence
 from citebed.text.anonymise import anonymise
+from citebed.text.headings import BELOW, is_under
 from citebed.text.identifiers import FreeIds
 from citebed.text.markers import Marker, markers, numbers
 from citebed.text.names import family_name
 from citebed.text.normalise import fold, unique
 from citebed.text.sentences import sentence_spans
-from citebed.text.titles import BELOW, is_under
 
 _YEAR = re.compile(r"\b((?:1[5-9]|20)\d\d)([a-z]?)\b")
 _FAMILY = re.compile(r"[^\W\d_][\w'’\u0300-\u036f\-]+")

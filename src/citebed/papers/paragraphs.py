@@ -25,8 +25,8 @@ from citebed.papers.structure import (
     heads_references,
     plain_heading,
 )
+from citebed.text.headings import BELOW
 from citebed.text.normalise import join_hyphens
-from citebed.text.titles import BELOW
 
 _BULLET = re.compile(r"(?:[•◦▪■●∙‣–—*]|\(?(?:\d{1,2}|[ivx]{1,4}|[a-z])[).])(?=\s|$)")
 _LABEL = re.compile(r"\[(\d{1,3})\]\s+\S")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citebed.text.titles import is_under
+from citebed.text.headings import is_under
 
 PAPER = ("introduction", "related work")
 

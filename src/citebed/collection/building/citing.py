@@ -25,9 +25,10 @@ from citebed.collection.rules import Rules
 from citebed.collection.tables import CONTEXTS, PAPERS, QRELS, QUERIES, REFERENCES
 from citebed.records import Problem
 from citebed.runs.times import is_later
+from citebed.text.headings import is_under
 from citebed.text.identifiers import FreeIds
 from citebed.text.normalise import fold, join_hyphens
-from citebed.text.titles import is_under, plain_title
+from citebed.text.titles import plain_title
 from citebed.wording import count
 
 _FEWEST_WORDS = 3

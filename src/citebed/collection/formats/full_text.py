@@ -34,9 +34,9 @@ from citebed.records import (
     Section,
     Sentence,
 )
+from citebed.text.headings import BELOW
 from citebed.text.normalise import fold, join_hyphens, unique
 from citebed.text.sentences import split_sentences
-from citebed.text.titles import BELOW
 
 # --- Records ----------------------------------------------------------------------------------
 

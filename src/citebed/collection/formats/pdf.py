@@ -11,8 +11,8 @@ from itertools import groupby
 
 from citebed.collection.formats.base import Chunk, Format
 from citebed.records import Context, Document, Problem, Record, Reference, Section, Sentence
+from citebed.text.headings import BELOW
 from citebed.text.normalise import fold
-from citebed.text.titles import BELOW
 
 _MAX_BYTES = 200 << 20
 _MIN_CONFIDENCE = 0.5
