@@ -34,9 +34,9 @@ def test_a_greater_chance_never_sounds_smaller() -> None:
     assert told[0] == told[14] == "unlikely"
     assert told[15] == told[74] == "less than 10 % likely"
     assert (told[75], told[149], told[420]) == (
-        "about 10 % likely", "about 10 % likely", "about 40 % likely",
+        "10 % likely", "10 % likely", "40 % likely",
     )  # fmt: skip
-    assert told[1000] == "about 90 % likely"
+    assert told[1000] == "90 % likely"
     shares = [int(words[1]) for words in map(str.split, told[75:])]
     assert shares == sorted(shares)
 
@@ -44,7 +44,7 @@ def test_a_greater_chance_never_sounds_smaller() -> None:
 def test_how_sure_is_said_by_chance_strength_or_score() -> None:
     one = Recommendation(1, "d", 13.38, "T", (), 2010, "", "", (), "")
     told = format_confidence(replace(one, probability=0.42, strength="fair"))
-    assert told == "fair match, about 40 % likely"
+    assert told == "fair, 40 % likely"
     assert format_confidence(one) == "13.38"
 
 

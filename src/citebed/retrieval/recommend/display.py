@@ -86,7 +86,7 @@ def format_confidence(each: Recommendation) -> str:
     """Return the strength of the match and its probability, or else the score."""
     if each.probability is None:
         return f"{each.score:.2f}"
-    return f"{each.strength} match, {format_probability(each.probability)}"
+    return f"{each.strength}, {format_probability(each.probability)}"
 
 
 def format_probability(probability: float) -> str:
@@ -95,7 +95,7 @@ def format_probability(probability: float) -> str:
         return "unlikely"
     if probability < _ABOUT_TEN_PERCENT:
         return "less than 10 % likely"
-    return f"about {10 * min(round(probability * 10), 9)} % likely"
+    return f"{10 * min(round(probability * 10), 9)} % likely"
 
 
 def evidence_lines(each: Recommendation, *, several: bool) -> Iterator[Line]:

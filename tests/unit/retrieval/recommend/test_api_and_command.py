@@ -217,7 +217,7 @@ def test_a_small_collection_has_probabilities(capsys: pytest.CaptureFixture[str]
         at_least = {"strong": 0.75, "fair": 0.4, "weak": 0.0}[each.strength]
         assert each.probability >= at_least
     assert main(["recommend", "mine", text]) == 0
-    assert f"{found[0].strength} match, " in capsys.readouterr().out
+    assert f"{found[0].strength}, " in capsys.readouterr().out
 
 
 # --- What is said beside the text ----------------------------------------------------------------

@@ -55,7 +55,7 @@ def test_a_notebook_shows_what_the_terminal_shows(
     for told in ("\n".join(terminal), found.summary, *found.all_notes):
         assert set(words(told)) - set(said) == set()
     assert [link.get("href") for link in shown.iter("a")] == [ONE.link]
-    for part in ("fair match, about 40 % likely", "Ash, oaks", "Oaks grow well.",
+    for part in ("fair, 40 % likely", "Ash, oaks", "Oaks grow well.",
                  "Forests have oaks.", "Lee (2005), Firs",
                  "2003, Trees Again, 10.5072/oak2"):  # fmt: skip
         assert part in shown.text_content()
