@@ -37,7 +37,7 @@ def test_a_greater_chance_never_sounds_smaller() -> None:
         "10 % likely", "10 % likely", "40 % likely",
     )  # fmt: skip
     assert told[1000] == "90 % likely"
-    shares = [int(words[1]) for words in map(str.split, told[75:])]
+    shares = [int(words[0]) for words in map(str.split, told[75:])]
     assert shares == sorted(shares)
 
 
