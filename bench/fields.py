@@ -2,9 +2,11 @@
 
 Citing sentences ask for what they cite, among all cited papers of their field: life sciences
 (``elife``, sentences of 2022) and computer science (``citation-contexts``, papers of the fold that
-nothing was learned from); queries of people ask CACM and Cranfield. Collections are made in the
-folder WORK, or one that is removed, and indexed as installed. Prints nDCG@10 with an interval by
-citing paper, R@10, and the ratio to BM25; ``--models`` names others to compare.
+nothing was learned from); queries of people ask CACM and Cranfield. The script makes the
+collections in the folder WORK, or in one that it removes, and indexes them as installed; a
+collection that WORK has already is measured as it is. ``--acm-cr FOLDER`` adds ACM-CR, each query
+without the sentences of its own paper. If all indexes have vectors of the encoder, there is a
+column with it. ``--write`` puts the table into docs/learned.md.
 """
 
 from __future__ import annotations
@@ -20,17 +22,24 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
 import citebed
 from citebed.collection import open_collection
 from citebed.collection.rules import load_profile
+from citebed.report.tables import text_table
 from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import parse_pipeline
 from citebed.training.texts import assign_fold
-from common import machine, shared_data
+from common import machine, shared_data, write_between
 
-MODELS = ("bm25", "bm25+learned(fit=no)", "bm25+learned")
+MODELS = {
+    "BM25": "bm25",
+    "not fitted": "bm25+learned(fit=no,encoder=no)",
+    "default": "bm25+learned(encoder=no)",
+}
+WITH_ENCODER = {"with the encoder": "bm25+learned"}
 YEAR, FOLD, DEPTH, ROUNDS = 2022, 0, 10, 1000
 
 
@@ -77,16 +86,20 @@ def citing_fields(data: Path) -> dict[str, tuple[Path, Any]]:
     }
 
 
-def of_people(folder: Path) -> list[Asked]:
-    """The queries of a test collection, each by itself."""
+def of_people(folder: Path, query_set: str = "") -> list[Asked]:
+    """The queries of a test collection, by paper if they come from papers."""
     collection = citebed.open(folder)
-    name = collection.query_sets[0]
+    name = query_set or collection.query_sets[0]
     wanted: dict[str, set[str]] = {}
     for row in collection.qrels(name).table.iter_rows(named=True):
         if row["relevance"] > 0:
             wanted.setdefault(row["query_id"], set()).add(row["doc_id"])
     return [
-        Asked(row["text"], frozenset(wanted[row["query_id"]]), row["query_id"])
+        Asked(
+            row["text"],
+            frozenset(wanted[row["query_id"]]),
+            row.get("paper_id") or row["query_id"],
+        )
         for row in collection.queries(name).iter_rows(named=True)
         if row["query_id"] in wanted
     ]
@@ -121,27 +134,33 @@ def interval(values: np.ndarray, papers: Sequence[str]) -> np.ndarray:
     return np.quantile([sums[some].sum() / counts[some].sum() for some in drawn], (0.025, 0.975))
 
 
-def report(field: str, folder: Path, asked: Sequence[Asked], models: Sequence[str]) -> None:
-    """Print a line a model."""
-    print(f"{field}: {len(asked):,} texts")
-    papers, first = [one.paper for one in asked], 0.0
-    for model in models:
-        values = figures(folder, asked, model)
-        gain, recall = values.mean(axis=0)
-        low, high = interval(values[:, 0], papers)
-        first = first or gain
-        what = f"nDCG@10 {gain:.3f} [{low:.3f}, {high:.3f}]  R@10 {recall:.3f}"
-        print(f"  {model:24} {what}  {gain / first:.2f} times the first", flush=True)
+def cell(values: np.ndarray, papers: Sequence[str]) -> str:
+    """nDCG@10 with its interval, and R@10."""
+    gain, recall = values.mean(axis=0)
+    low, high = interval(values[:, 0], papers)
+    return f"{gain:.3f} [{low:.3f}, {high:.3f}], {recall:.3f}"
+
+
+def row(name: str, folder: Path, asked: Sequence[Asked], models: Sequence[str]) -> list[str]:
+    """Measure all models on some texts; this is a row of the table."""
+    papers = [one.paper for one in asked]
+    size = open_collection(folder).scan_documents().select(pl.len()).collect().item()
+    cells = [cell(figures(folder, asked, model), papers) for model in models]
+    found = [f"{name}: {len(asked):,} texts, {size:,} papers", *cells]
+    print("  ".join(found), flush=True)
+    return found
 
 
 def main() -> None:
     """Make the collections, ask, print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("work", nargs="?", type=Path, help="The folder for the collections.")
-    parser.add_argument("--models", nargs="+", default=MODELS)
+    parser.add_argument("--acm-cr", type=Path, help="ACM-CR, imported and indexed.")
+    parser.add_argument("--models", nargs="+", help="Other models to compare.")
     parser.add_argument(
-        "--texts", type=int, default=2000, help="The largest number of texts per field."
+        "--texts", type=int, default=1500, help="The largest number of texts per field."
     )
+    parser.add_argument("--write", action="store_true", help="Write the table into docs/.")
     arguments = parser.parse_args()
     data = shared_data("elife").parent
     print(machine())
@@ -152,6 +171,7 @@ def main() -> None:
             "CACM": (data / "cacm", None),
             "Cranfield": (data / "cranfield", None),
         }
+        sets: list[tuple[str, Path, list[Asked]]] = []
         for field, (source, contexts) in sources.items():
             folder = work / field.replace(" ", "-").lower()
             if not folder.exists():
@@ -159,7 +179,18 @@ def main() -> None:
                 citebed.create(folder, source, rules=rules).index(quiet=True)
             asked = of_people(folder) if contexts is None else contexts(data)
             random.Random(1).shuffle(asked)
-            report(field, folder, asked[: arguments.texts], arguments.models)
+            sets.append((field, folder, asked[: arguments.texts]))
+        if folder := arguments.acm_cr:
+            names = ("paragraphs", "sentences")
+            sets += [(f"ACM-CR {name}", folder, of_people(folder, name)) for name in names]
+        models = dict(MODELS)
+        if all(open_index(open_collection(folder)).vectors("encoder") for _, folder, _ in sets):
+            models |= WITH_ENCODER
+        if arguments.models:
+            models = {model: model for model in arguments.models}
+        rows = [row(*each, list(models.values())) for each in sets]
+    if arguments.write:
+        write_between("learned.md", "fields", text_table(["", *models], rows).markdown())
 
 
 if __name__ == "__main__":
