@@ -1,12 +1,13 @@
 """Silence and probabilities by size and field: ``python bench/confidence.py [--write] [--learn]``.
 
 The script draws libraries of 10 to 12,600 papers from the life sciences (``elife``) and computer
-science (``citation-contexts``), with abstracts and with titles only; ``--acm-cr`` names a folder
+science (``citation-contexts``), with abstracts, with titles only, and with titles and some
+sentences of other papers that cite them; ``--acm-cr`` names a folder
 with all of ACM-CR, indexed without contexts. Texts are sentences and paragraphs that cite a paper
 of the library, sentences of the same field that cite others, sentences and paragraphs of the other
 field, everyday sentences, and what papers say about themselves.
 
-Training uses sentences of 2021 and the development fold, and ``training/asking.tsv``; the report
+Training uses sentences of 2021 and the development fold, and ``asking.tsv``; the report
 uses sentences of 2022, the test fold and ``tests/held_out_texts.tsv``. The report prints which
 texts get a recommendation, how many right documents are lost, and how well probabilities are
 calibrated; ``--write`` puts it into docs/learned.md, with a figure. ``--learn`` fits the models
@@ -33,6 +34,7 @@ import fields
 from citebed.collection import import_sources, open_collection
 from citebed.report.tables import text_table
 from citebed.retrieval.execution.runner import Runner, RunOptions
+from citebed.retrieval.index.builder import IndexOptions
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.ranking import confidence
@@ -42,9 +44,9 @@ from citebed.retrieval.ranking.weight_fit import build_index
 from citebed.retrieval.recommend.query_words import AuthorNames, count_terms
 from citebed.retrieval.search.searcher import finish_query, query_of_counts
 from citebed.text.words import is_routine
-from citebed.training.confidence import Example, fit_models, written_texts
 from citebed.training.texts import assign_fold
 from common import REPOSITORY, machine, shared_data, write_between
+from confidence_fit import Example, fit_models, written_texts
 
 HELD_OUT = REPOSITORY / "tests" / "held_out_texts.tsv"
 SHIPPED = Path(confidence.__file__).with_name("confidence.json")
@@ -52,6 +54,9 @@ FIGURE = REPOSITORY / "docs" / "figures" / "reliability.svg"
 SIZES = {10: 4, 25: 2, 60: 3, 200: 2, 600: 2, 2500: 1, 12_000: 1}
 """How many libraries of each size a field has."""
 SHOWN = (10, 60, 600, 12_000, 108_857)
+RECORDS = ("abstracts", "titles only", "titles and citing sentences")
+CITING_SENTENCES = {"train": 4, "test": 3}
+"""The largest number of citing sentences per document, in libraries that have any."""
 BINS = 10
 BESIDE = 10
 """The largest number of co-citations to follow per document: a library has more than one subject.
@@ -84,7 +89,7 @@ class Library:
 
     field: str
     size: int
-    has_abstracts: bool
+    records: str
     examples: dict[str, list[Example]]
     routine: list[bool]
 
@@ -110,6 +115,25 @@ def documents(field: str) -> dict[str, dict[str, Any]]:
     """Return the documents of a field by id."""
     source, _ = fields.citing_fields(shared_data("elife").parent)[field]
     return {row["id"]: row for row in fields.rows(source)}
+
+
+def earlier_contexts(field: str, half: str) -> dict[str, list[dict[str, Any]]]:
+    """Return the sentences that cite each document, from before the half's own sentences."""
+    data, found = shared_data("elife").parent, dict[str, list[dict[str, Any]]]()
+    year, _ = HALVES[half]
+    if field == "life sciences":
+        for row in fields.rows(data / "elife" / "contexts.jsonl.xz"):
+            if row["year"] < year:
+                each = {"citing": row["citing"], "context": row["text"], "cited": row["cited"]}
+                for cited in row["cited"]:
+                    found.setdefault(cited, []).append(each)
+    else:
+        folds = [fold for _, fold in HALVES.values()]
+        for row in fields.rows(data / "citation-contexts" / "contexts-train.jsonl.xz"):
+            if assign_fold(row["citing"]) not in folds:
+                each = {name: row[name] for name in ("citing", "context", "cited")}
+                found.setdefault(row["cited"], []).append(each)
+    return found
 
 
 def draw_library(
@@ -226,19 +250,21 @@ def libraries(half: str, acm_cr: Path | None, work: Path) -> Iterator[Library]:
     every = {name: sentences(name, half) for name in names}
     number = 0
     for field, other in (names, names[::-1]):
-        known = documents(field)
+        known, contexts = documents(field), earlier_contexts(field, half)
         for size, count in SIZES.items():
             for place in range(count):
                 draw = random.Random(f"{half}-{field}-{size}-{place}")
                 is_close = place % 2 == 1
                 has = draw_library(every[field], known, size, draw, is_close=is_close)
                 asked = list(texts(every[field], every[other], has, half, draw))
-                for has_abstracts in (True, False):
-                    folder = work / f"{half}-{field}-{size}-{place}-{has_abstracts}"
-                    make(folder, [known[each] for each in sorted(has)], has_abstracts)
-                    routine = [is_routine(each.text) for each in asked]
+                rows = [known[each] for each in sorted(has)]
+                routine = [is_routine(each.text) for each in asked]
+                for records in RECORDS if place == 0 else RECORDS[:2]:
+                    folder = work / f"{half}-{field}-{size}-{place}-{records}"
+                    quoted = CITING_SENTENCES[half] if records == RECORDS[2] else 0
+                    make(folder, rows, records, contexts, quoted)
                     found = observe(folder, number, asked)
-                    yield Library(field, size, has_abstracts, found, routine)
+                    yield Library(field, size, records, found, routine)
                     number += 1
     if acm_cr is not None:
         ids = set(open_collection(acm_cr).scan_documents().select("doc_id").collect()["doc_id"])
@@ -246,7 +272,9 @@ def libraries(half: str, acm_cr: Path | None, work: Path) -> Iterator[Library]:
         own, other = every["computer science"], every["life sciences"]
         asked = [each for each in texts(own, other, ids, half, draw) if each.kind != "cites others"]
         routine = [is_routine(each.text) for each in asked]
-        yield Library("computer science", len(ids), True, observe(acm_cr, number, asked), routine)
+        yield Library(
+            "computer science", len(ids), RECORDS[0], observe(acm_cr, number, asked), routine
+        )
 
 
 def observe_half(half: str, acm_cr: Path | None, work: Path) -> list[Library]:
@@ -254,14 +282,20 @@ def observe_half(half: str, acm_cr: Path | None, work: Path) -> list[Library]:
     return list(libraries(half, acm_cr, work))
 
 
-def make(folder: Path, rows: Sequence[dict[str, Any]], has_abstracts: bool) -> None:
-    """Import and index some papers."""
-    names = ("title", "authors", "year", *(("abstract",) if has_abstracts else ()))
-    source = folder.with_suffix(".jsonl")
+def make(
+    folder: Path, rows: list[dict[str, Any]], records: str, contexts: dict[str, Any], quoted: int
+) -> None:
+    """Import and index some papers, with at most ``quoted`` citing sentences for each."""
+    names = ("title", "authors", "year", *(("abstract",) if records == RECORDS[0] else ()))
+    source, citing = folder.with_suffix(".jsonl"), folder.with_suffix(".contexts.jsonl")
     kept = [{"doc_id": row["id"], **{n: row[n] for n in names if row.get(n)}} for row in rows]
     source.write_text("".join(f"{json.dumps(row)}\n" for row in kept), "utf-8")
     import_sources(folder, [source])
-    build_index(folder)
+    draw = random.Random(str(folder.name))
+    some = (draw.sample(all_, min(quoted, len(all_))) for row in kept
+            if (all_ := contexts.get(row["doc_id"])))  # fmt: skip
+    citing.write_text("".join(f"{json.dumps(each)}\n" for own in some for each in own), "utf-8")
+    build_index(folder, IndexOptions(citing=(citing,) if quoted else ()))
 
 
 # --- the report ---------------------------------------------------------------------------------
@@ -300,15 +334,15 @@ def report(found: Sequence[Library]) -> str:
     """Return the tables: silence, and calibration."""
     silence, calibration = [], []
     for size in SHOWN:
-        for has_abstracts in (True, False):
-            some = [e for e in found if e.size == size and e.has_abstracts == has_abstracts]
+        for records in RECORDS:
+            some = [e for e in found if (e.size, e.records) == (size, records)]
             if not some:
                 continue
             by_kind: dict[str, list[Answer]] = {}
             for each in some:
                 for kind, own in answers(each, "vectors").items():
                     by_kind.setdefault(kind, []).extend(own)
-            label = f"{size:,}", "abstracts" if has_abstracts else "titles only"
+            label = f"{size:,}", records
             in_ten = [each for each in by_kind["cites"] if each.is_right.any()]
             lost = share([not each.is_answered for each in in_ten])
             kinds = ("everyday", "boilerplate", "other field", "other field, paragraph")
@@ -316,15 +350,15 @@ def report(found: Sequence[Library]) -> str:
             silence.append([*label, lost, *cells])
     for field in ("life sciences", "computer science"):
         for size in SHOWN:
-            for has_abstracts in (True, False):
+            for records in RECORDS:
                 some = [
                     answer
                     for each in found
-                    if (each.field, each.size, each.has_abstracts) == (field, size, has_abstracts)
+                    if (each.field, each.size, each.records) == (field, size, records)
                     for answer in answers(each, "vectors")["cites"]
                 ]
                 if some:
-                    label = field, f"{size:,}", "abstracts" if has_abstracts else "titles only"
+                    label = field, f"{size:,}", records
                     calibration.append([*label, *calibration_cells(some)])
     heads = (
         ["papers", "records", "right ones lost", "everyday sentences answered",
@@ -367,11 +401,11 @@ def draw_figure(found: Sequence[Library]) -> None:
     for axis, size in zip(axes, SHOWN, strict=True):
         axis.plot([0, 1], [0, 1], color="#b0b0b0", linewidth=0.8)
         for field, color in (("life sciences", "#1b6e5a"), ("computer science", "#a6421e")):
-            for has_abstracts, style in ((True, "-"), (False, "--")):
+            for records, style in zip(RECORDS, ("-", "--", ":"), strict=True):
                 some = [
                     answer
                     for each in found
-                    if (each.field, each.size, each.has_abstracts) == (field, size, has_abstracts)
+                    if (each.field, each.size, each.records) == (field, size, records)
                     for answer in answers(each, "vectors")["cites"]
                 ]
                 if not some:
@@ -383,7 +417,7 @@ def draw_figure(found: Sequence[Library]) -> None:
                     for low in np.arange(0, 1, 0.1).round(1)
                 ]
                 points = [(likely[b].mean(), right[b].mean()) for b in bins if b.sum() >= 10]
-                label = f"{field}, {'abstracts' if has_abstracts else 'titles only'}"
+                label = f"{field}, {records}"
                 axis.plot(*zip(*points, strict=True), style, marker="o", ms=3, color=color,
                           label=label)  # fmt: skip
         axis.set_title(f"{size:,} papers", fontsize=10)

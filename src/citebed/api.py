@@ -81,11 +81,11 @@ class Workbench(Collection):
         fit: bool | None = None,
         quiet: bool = False,
     ) -> IndexReport:
-        """Index the collection, or update its index; ``citing`` are files of citation contexts. The
-        default analyser fits the languages of the texts. ``neural`` also computes document vectors
-        with the downloaded encoder, or with the named one. ``static`` is a file of your own word
-        vectors, or ``shipped`` for citebed's. ``fit=True`` re-estimates the weight of word vectors
-        from the abstracts; ``fit=False`` uses citebed's default weight.
+        """Index the collection, or update its index; ``citing`` are drafts, PDFs and files of
+        contexts. The default analyser fits the languages of the texts. ``neural`` also computes
+        document vectors with the downloaded encoder, or with the named one. ``static`` is a file of
+        your own word vectors, or ``shipped`` for citebed's. ``fit=True`` re-estimates the weight of
+        word vectors from the abstracts; ``fit=False`` uses citebed's default weight.
         """
         encoder = encoders.index_encoder(neural) if neural else None
         words = choose_model(static)

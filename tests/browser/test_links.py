@@ -36,7 +36,7 @@ TEXT = (
 )
 WIDTHS = [1280, 390] if FULL else [1280]
 """A phone is offered the same links, but for those that a script adds."""
-MOST_OF_ONE_PATH = sized(4, 8)
+MOST_OF_ONE_PATH = sized(2, 8)
 """Pages of one path that are read for further links; all links of an opened page are followed."""
 _LINKS = """
 const all = (selector, get) => [...document.querySelectorAll(selector)].map(get);

@@ -46,7 +46,7 @@ class IndexCommand(ReportOptions):
         "Text analyser: auto (by language), english, snowball(german), mixed(english,chinese), "
         "none …",
     )
-    citing: tuple[Path, ...] = option((), "File of citing sentences (JSON Lines; repeatable).")
+    citing: tuple[Path, ...] = option((), "Draft, PDF or contexts (JSON Lines); repeatable.")
     rebuild: bool = option(False, "Rebuild the index from scratch.")
     neural: bool = option(
         False,
@@ -74,8 +74,8 @@ def index(collection: CollectionFolder, options: IndexCommand, spark: SparkOptio
     """Index a collection for searching, or update its index.
 
     citebed reads only new and changed documents. It also indexes the sentences in which other
-    papers cite a document, as the document's field 'citing'. With --on, every part (shard) of a
-    collection gets its own index.
+    papers, your drafts and your PDFs (--citing) cite a document, as the document's field 'citing'.
+    With --on, every part (shard) of a collection gets its own index.
 
     Example: citebed index acm-cr/
     """

@@ -12,12 +12,17 @@ from typing import NamedTuple
 
 import polars as pl
 
-from citebed.drafts.records import Cited, Entry
+from citebed.drafts.records import Cited, Draft, Entry, pieces
+from citebed.drafts.references import match_author_year
 from citebed.text.identifiers import ARXIV_ADDRESS, FreeIds, doi_of_arxiv, normalise_doi
 from citebed.text.names import family_name
 from citebed.text.normalise import unique
 from citebed.text.titles import plain_title
 
+DRAFT_COLUMNS = ("doc_id", "title", "doi", "url", "aliases", "keys", "cite_key", "arxiv", "authors",
+                 "year")  # fmt: skip
+"""The columns of documents that a draft's citations are matched with."""
+_ARXIV = "arXiv:"
 _FEWEST_LETTERS = 12
 _FEWEST_WORDS = 3
 """A shorter title ("Editorial", "Introduction") needs a matching author name."""
@@ -52,6 +57,41 @@ def find_own_documents(title: str, doi: str | None, documents: pl.DataFrame) -> 
     if _words(title) >= _FEWEST_WORDS and plain:
         ids |= set(_with_titles([plain], documents.select("doc_id", "title"))["doc_id"])
     return ids
+
+
+# --- What each sentence cites ---------------------------------------------------------------
+
+
+def citing_sentences(draft: Draft, documents: pl.DataFrame) -> list[tuple[str, frozenset[str]]]:
+    """Return the sentences of a draft that cite documents, each with the ids of these."""
+    sentences = [each for each in pieces(draft, "sentence") if each.cites and not each.silent]
+    names = dict.fromkeys(name for each in sentences for name in each.cites)
+    meant = {name: _documents_named(name, draft.cited, documents) for name in names}
+    found = (
+        (each.text, frozenset[str]().union(*(meant[name] for name in each.cites)))
+        for each in sentences
+    )
+    return [(text, ids) for text, ids in found if ids]
+
+
+def _documents_named(name: str, cited: Cited, documents: pl.DataFrame) -> set[str]:
+    """Return the documents that a name in a draft refers to.
+
+    A name is a key, a number, an identifier, or authors and year if they match exactly one
+    document.
+    """
+    entries = tuple(entry for entry in cited.entries if entry.key == name)
+    doi = normalise_doi(name)
+    is_arxiv = name.startswith(_ARXIV)
+    one = Cited(
+        keys=() if doi or is_arxiv else (name,),
+        dois=tuple(filter(None, (doi, *(entry.doi for entry in entries)))),
+        arxiv=(name.removeprefix(_ARXIV),) if is_arxiv else (),
+        entries=entries,
+    )
+    found = find_cited_documents(one, documents)
+    authored = match_author_year([name], documents).get(name, frozenset())
+    return found or (set(authored) if len(authored) == 1 else set())
 
 
 # --- Keys -----------------------------------------------------------------------------------

@@ -55,8 +55,14 @@ _NAMES_END = (
     *(".tex", ".md", ".markdown", ".txt", ".text", ".ltx", ".rst", ".typ", ".qmd", ".rmd"),
     *(".pdf", ".docx", ".odt", ".bib", ".ipynb", ".html", ".doc", ".rtf"),
 )
+_OTHER_ENDINGS = (".pdf", ".docx", ".docm", ".odt", ".ipynb")
 _LONGEST_NAME = 255
 """Bytes of the longest possible file name; a longer argument is a text."""
+
+
+def is_draft_file(path: Path) -> bool:
+    """Return True if a file has the ending of a draft (not ``.txt``) or a PDF."""
+    return path.suffix.lower() in {*FORMS_BY_ENDING, *_OTHER_ENDINGS}
 
 
 def guess_form(text: str) -> Form:

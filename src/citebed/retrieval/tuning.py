@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 from citebed.collection import Collection, open_collection
 from citebed.collection.progress import SILENT, Progress
 from citebed.collection.storing.store import lock_collection
-from citebed.drafts import find_cited_documents, find_own_documents, resolve_draft
+from citebed.drafts import find_own_documents, resolve_draft
+from citebed.drafts.document_matching import DRAFT_COLUMNS, citing_sentences
 from citebed.drafts.reader import DraftLike
-from citebed.drafts.records import Cited, pieces
-from citebed.drafts.references import match_author_year
 from citebed.errors import CitebedError
 from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index import layout
@@ -44,13 +43,8 @@ from citebed.retrieval.ranking.ranker import shipped_ranker
 from citebed.retrieval.ranking.weight_fit import WEIGHTS
 from citebed.retrieval.search.queries import read_queries
 from citebed.runs.reader import read_qrels
-from citebed.text.identifiers import normalise_doi
 from citebed.text.words import text_language
 from citebed.wording import printable
-
-_ARXIV = "arXiv:"
-_COLUMNS = ("doc_id", "title", "doi", "url", "aliases", "keys", "cite_key", "arxiv", "authors",
-            "year")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -75,41 +69,15 @@ class Question:
 
 def of_drafts(collection: Collection, drafts: Iterable[DraftLike]) -> list[Question]:
     """Return the sentences of drafts that cite documents of the collection."""
-    given = [resolve_draft(each)[0] for each in drafts]
-    if not given:
-        return []
-    documents, questions = collection.scan_documents().select(_COLUMNS).collect(), []
-    for number, draft in enumerate(given, 1):
-        sentences = [each for each in pieces(draft, "sentence") if each.cites and not each.silent]
+    questions, documents = [], None
+    for number, draft in enumerate((resolve_draft(each)[0] for each in drafts), 1):
+        if documents is None:
+            documents = collection.scan_documents().select(DRAFT_COLUMNS).collect()
         own = tuple(sorted(find_own_documents(draft.title, None, documents)))
-        names = dict.fromkeys(name for each in sentences for name in each.cites)
-        meant = {name: _meant(name, draft.cited, documents) for name in names}
-        for each in sentences:
-            found = frozenset[str]().union(*(meant[name] for name in each.cites)).difference(own)
-            if found:
-                relevant = dict.fromkeys(sorted(found), 1)
-                questions.append(Question(each.text, relevant, f"draft {number}", own))
+        for text, cited in citing_sentences(draft, documents):
+            if found := dict.fromkeys(sorted(cited.difference(own)), 1):
+                questions.append(Question(text, found, f"draft {number}", own))
     return questions
-
-
-def _meant(name: str, cited: Cited, documents: pl.DataFrame) -> set[str]:
-    """Return the documents that a name in a draft refers to.
-
-    A name is a key, a number, an identifier, or authors and year if they match exactly one
-    document.
-    """
-    entries = tuple(entry for entry in cited.entries if entry.key == name)
-    doi = normalise_doi(name)
-    is_arxiv = name.startswith(_ARXIV)
-    one = Cited(
-        keys=() if doi or is_arxiv else (name,),
-        dois=tuple(filter(None, (doi, *(entry.doi for entry in entries)))),
-        arxiv=(name.removeprefix(_ARXIV),) if is_arxiv else (),
-        entries=entries,
-    )
-    found = find_cited_documents(one, documents)
-    authored = match_author_year([name], documents).get(name, frozenset())
-    return found or (set(authored) if len(authored) == 1 else set())
 
 
 # --- Queries ------------------------------------------------------------------------------------

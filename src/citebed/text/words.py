@@ -65,15 +65,6 @@ def unaccented(text: str) -> str:
     return text if text.isascii() else _MARKS.sub("", unicodedata.normalize("NFKD", text))
 
 
-def telling_words(text: str) -> list[str]:
-    """Return the words of a text without numbers, single letters and function words."""
-    return [
-        word
-        for word in plain_words(text)
-        if word not in FUNCTION_WORDS and len(word) > 1 and not word.isdigit()
-    ]
-
-
 # --- Other languages --------------------------------------------------------------------------
 
 ENOUGH = 5000

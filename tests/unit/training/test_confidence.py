@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from bench.confidence_fit import Example, fit_models, logistic, written_texts
 from scipy.special import expit
 
 from citebed.retrieval.ranking.confidence import Logistic, shipped_confidence
-from citebed.training.confidence import Example, fit_models, logistic, written_texts
 
 NAMES = ("bm25", "share", "matched", "lead", "bm25_part", "sentence_part", "strange", "content",
          "documents", "named", "sentences", "titles")  # fmt: skip

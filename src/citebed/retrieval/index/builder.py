@@ -73,11 +73,11 @@ _Arrays = dict[str, NDArray[Any]]
 class IndexOptions:
     """How to build an index.
 
-    ``analyser``: by default the one that fits the languages of the texts. ``citing``: files with
-    citation contexts, to index with the documents that they cite. ``workers``: number of threads,
-    by default one per core. ``rebuild``: use nothing of the old index. ``neural``: an encoder, for
-    vectors beside the static ones; without it, the old encoder vectors stay. ``static``: another
-    static model. ``compiled``: let compiled code count even a small collection.
+    ``analyser``: by default the one that fits the languages of the texts. ``citing``: drafts, PDFs
+    and files of contexts, to index with the documents that they cite. ``workers``: number of
+    threads, by default one per core. ``rebuild``: use nothing of the old index. ``neural``: an
+    encoder, for vectors beside the static ones; without it, the old encoder vectors stay.
+    ``static``: another static model. ``compiled``: let compiled code count even a small collection.
     """
 
     analyser: str = AUTO
@@ -228,7 +228,7 @@ class _Builder:
         for path in self.options.citing:
             if not path.is_file():
                 what = f"'{printable(path)}' is not a file"
-                raise CitebedError(f"{what}; expected a file of citation contexts")
+                raise CitebedError(f"{what}; expected a draft, a PDF or contexts")
         with temporary_folder(folder) as work:
             described, arrays = self.make(work)
             self.progress.step("writing", 0)

@@ -1,10 +1,10 @@
 """Citation contexts: what papers write when they cite a document, with the year of the paper.
 
-They come from the collection's citing papers, and from contexts files: JSON Lines (plain or packed
-with gzip, bzip2 or xz) such as ``{"citing": …, "context": …, "cited": …}``. An object may have the
-paper's ``year``, and a list of documents in ``cited``. An index stores the contexts as sentences,
-sorted by the document that they cite, with the vectors of their texts as queries: a text resembles
-the sentences with which others ask for the same document.
+They come from the collection's citing papers, from drafts and PDFs, and from contexts files: JSON
+Lines (plain or packed with gzip, bzip2 or xz) such as ``{"citing": …, "context": …, "cited": …}``.
+An object may have the paper's ``year``, and a list of documents in ``cited``. An index stores the
+contexts as sentences, sorted by the document that they cite, with the vectors of their texts as
+queries: a text resembles the sentences with which others ask for the same document.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from citebed.collection import Collection
 from citebed.collection.names import normalise_names
+from citebed.drafts.reader import is_draft_file, read_draft
 from citebed.errors import FormatError
 from citebed.files.lines import read_numbered_lines
 from citebed.retrieval.index.arrays import Strings
@@ -53,6 +54,9 @@ def load_contexts(
     elsewhere = 0
     for path in files:
         assert names is not None
+        if is_draft_file(path):
+            parts.append(_draft_contexts(collection, path))
+            continue
         contexts = read_contexts(path)
         linked = contexts.join(names, left_on="cited", right_on="name", maintain_order="left")
         elsewhere += contexts.height - linked.height
@@ -61,6 +65,18 @@ def load_contexts(
     cleaned = [remove_markers(text) for text in rows["text"]]
     rows = rows.with_columns(pl.Series("text", cleaned, dtype=pl.String))
     return rows.unique(["paper_id", "doc_id", "text"], keep="first", maintain_order=True), elsewhere
+
+
+def _draft_contexts(collection: Collection, path: Path) -> pl.DataFrame:
+    """Return the citing sentences of a draft or PDF, a row for each document that one cites."""
+    from citebed.drafts.document_matching import DRAFT_COLUMNS, citing_sentences
+
+    draft = read_draft(path)
+    documents = collection.scan_documents().select(DRAFT_COLUMNS).collect()
+    cited = citing_sentences(draft, documents)
+    name = draft.title or path.name
+    rows = [(name, doc_id, text, None) for text, ids in cited for doc_id in sorted(ids)]
+    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
 
 
 def read_contexts(path: Path) -> pl.DataFrame:

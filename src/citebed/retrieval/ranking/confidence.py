@@ -130,8 +130,16 @@ class WordRarity:
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        # The document frequency of each term, and 0 for number -1, an unknown term.
-        self._df = np.append(np.diff(index.offsets), 0)
+        # The document frequency of each term, and 0 for number -1, an unknown term. Citing
+        # sentences are about much else than the document.
+        own = [name for name in index.fields if name != "citing"]
+        if len(own) == len(index.fields):
+            self._df = np.append(np.diff(index.offsets), 0)
+            return
+        counts = np.zeros(len(index.docs) + 1, np.int64)
+        for name in own:
+            counts[1:][index.tf[name].nonzero()[0]] = 1
+        self._df = np.append(np.diff(np.cumsum(counts)[index.offsets]), 0)
 
     @cached_property
     def usual(self) -> tuple[float, float]:

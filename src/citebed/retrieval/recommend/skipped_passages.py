@@ -58,7 +58,8 @@ def check_passage(
             message = f"the text has {what}. Give a sentence or a paragraph of prose."
             kind = f"passage with {what}"
             raise PassageSkipped(message, kind, is_unsearchable=True)
-    raise PassageSkipped(_WITHOUT_WORDS)
+    if not index.citing:  # citing sentences may have the words that titles lack
+        raise PassageSkipped(_WITHOUT_WORDS)
 
 
 def skipped_notes(skipped: Iterable[tuple[str, Passage]]) -> list[str]:

@@ -19,6 +19,7 @@ from tests.unit.retrieval.index.making import build, columns_of, context, write_
 from citebed.errors import CitebedError, FormatError
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.models import model_of
+from citebed.retrieval.recommend.recommender import Recommender
 from citebed.retrieval.search.feedback import feedback_documents
 from citebed.retrieval.search.fields import Fields
 from citebed.retrieval.search.searcher import Searcher
@@ -67,6 +68,49 @@ def test_contexts_files(tmp_path: Path, ending: str) -> None:
     assert build(folder, citing=(path,)).unchanged
     assert build(folder).contexts == 0
     assert "citing" not in open_index(folder).fields
+
+
+DRAFTS = {
+    "old.tex": "\\documentclass{article}\\begin{document}\nRoots of oaks drink water \\cite{A1}, "
+    "and waves wash the shore \\cite{B2, none}. Nobody is cited here.\n\\end{document}\n",
+    "old.md": "Roots of oaks drink water [@A1], and waves wash the shore [@B2; @none].\n\n"
+    "Nobody is cited here.\n",
+    "old.rst": "Roots of oaks drink water :cite:`A1`, and waves wash the shore :cite:`B2,none`.\n",
+}
+
+
+@pytest.mark.parametrize("name", DRAFTS)
+def test_a_draft_says_what_it_cites(tmp_path: Path, name: str) -> None:
+    folder = write_collection(tmp_path / "c", DOCUMENTS)
+    draft = tmp_path / name
+    draft.write_text(DRAFTS[name])
+    said = "Roots of oaks drink water, and waves wash the shore."
+    written = contexts_file(tmp_path / "x.jsonl", cites(name, "A1", said), cites(name, "B2", said))
+    found = []
+    for path in (draft, written):
+        assert build(folder, citing=(path,)).contexts == 2
+        index = open_index(folder)
+        found.append((columns_of(index)["citing"], list(index.papers)))
+    assert found[0] == found[1]
+
+
+def test_a_title_that_says_nothing_is_found_by_what_a_draft_says_of_it(tmp_path: Path) -> None:
+    titles = ("The Problem of Social Cost", "Governing the Commons", "The Market for Lemons")
+    documents = [{"doc_id": f"D{at}", "title": title} for at, title in enumerate(titles)]
+    folder = write_collection(tmp_path / "c", documents)
+    draft = tmp_path / "old.tex"
+    draft.write_text(
+        "\\documentclass{article}\\begin{document}\nPrivate bargaining over externalities leads "
+        "to an efficient outcome if rights are clear and trading them costs nothing \\cite{D0}.\n"
+        "\\end{document}\n"
+    )
+    text = "Bargaining can internalise externalities when property rights are clear."
+    build(folder)
+    assert all(each.doc_id != "D0" for each in Recommender(folder).recommend(text))
+    build(folder, citing=(draft,))
+    first = Recommender(folder).recommend(text)[0]
+    assert (first.doc_id, first.reason) == ("D0", "similar citing sentence")
+    assert not Recommender(folder).recommend("We had soup and fresh bread for lunch in the garden.")
 
 
 def test_a_text_may_cite_a_list(tmp_path: Path) -> None:

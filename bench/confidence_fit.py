@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,7 +81,7 @@ class Example:
 
 def written_texts() -> list[WrittenText]:
     """Return the texts that were written for training."""
-    with files(__package__).joinpath("asking.tsv").open(encoding="utf-8") as lines:
+    with Path(__file__).with_name("asking.tsv").open(encoding="utf-8") as lines:
         rows = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
         return [WrittenText(*row) for row in rows]
 
