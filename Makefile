@@ -2,7 +2,8 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
-WORKERS ?= 2
+# More test processes than cores: for a fifth of their time, tests wait for browsers and servers.
+WORKERS ?= 3
 BENCH   = import robustness search bm25 models citing fields languages libraries rerank evaluate clusters stream_intervals claims contrast timeline filter judging
 
 .PHONY: demo test test-full test-newest test-spark java quick coverage how-to lint style size types contracts kernels packages axe pythons fuzz bench docs encoder-wheel lock clean
@@ -10,7 +11,7 @@ BENCH   = import robustness search bm25 models citing fields languages libraries
 demo: $(VENV)/.ready
 	$(BIN)/citebed demo demo-collection
 
-# There is one test process per core; threads inside them would only compete.
+# Threads inside the test processes would only compete.
 test test-newest test-spark quick coverage: export OPENBLAS_NUM_THREADS ?= 1
 test test-newest test-spark quick coverage: export OMP_NUM_THREADS ?= 1
 test test-newest test-spark quick coverage: export POLARS_MAX_THREADS ?= 1
