@@ -8,10 +8,9 @@ are only not cited may still be right.
 
 Data: life sciences (``elife``, sentences of 2022 with several citations), computer science (papers
 of the fold that nothing was learned from), ACM-CR, and the queries of CACM and Cranfield. The
-script makes the collections in the folder WORK, or in a temporary one, and takes those of
-``bench/fields.py`` if WORK has them. ``--write`` puts the tables into docs/recommend.md. ``--tune``
-takes the sentences of 2021 and the next fold instead, alone and three together as a paragraph, and
-tries other constants.
+script makes the collections that the folder WORK does not have, or all of them in a temporary one.
+``--write`` puts the tables into docs/recommend.md. ``--tune`` takes the sentences of 2021 and the
+next fold instead, alone and three together as a paragraph, and tries other constants.
 """
 
 from __future__ import annotations
@@ -34,7 +33,9 @@ from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.query import Query
+from citebed.retrieval.ranking.confidence import Confidence, sigmoid
 from citebed.retrieval.search.feedback import MOVING, Judged, Moving
+from citebed.retrieval.search.searcher import finish_query
 from common import machine, shared_data, write_between
 from fields import Asked, citing_fields, interval, of_people
 
@@ -154,6 +155,7 @@ def gain(values: np.ndarray, papers: Sequence[str], column: int = 0) -> str:
 def calibrated(field: Field, moving: Moving) -> list[str]:
     """Return the mean probability of the ten first documents that were not judged, and the share
     that was right: without feedback, and with one document that is good."""
+    judge = Confidence(field.runner.index, has_vectors=True)
     found: tuple[list[tuple[float, bool]], list[tuple[float, bool]]] = ([], [])
     for text in field.texts:
         if (said := judged_in(text, SCENARIOS[0])) is None:
@@ -161,8 +163,10 @@ def calibrated(field: Field, moving: Moving) -> list[str]:
         again = asked_again(text.query, Judged(np.array(said[0], np.int64), moving=moving))
         for rows, query in zip(found, (text.query, again), strict=True):
             (result,) = field.runner.run([query], DEPTH + 1)
-            assert result.probabilities is not None
-            pairs = zip(result.docs.tolist(), result.probabilities.tolist(), strict=True)
+            terms = finish_query(result.query.terms, field.runner.searcher.view).ids
+            result = judge.assess(result, terms)
+            probabilities = result.probabilities * sigmoid(result.asks)
+            pairs = zip(result.docs.tolist(), probabilities.tolist(), strict=True)
             rows += [(p, doc in text.relevant) for doc, p in pairs if doc not in said[0]]
     means = [np.mean(np.array(rows, float), axis=0) for rows in found]
     return [f"{100 * probability:.1f}%, {100 * right:.1f}%" for probability, right in means]
@@ -215,7 +219,7 @@ def main() -> None:
     """Make the collections, ask, print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("work", nargs="?", type=Path, help="The folder for the collections.")
-    parser.add_argument("--model", default="bm25+learned(encoder=no)")
+    parser.add_argument("--model", default="bm25+learned")
     parser.add_argument("--tune", action="store_true")
     parser.add_argument("--write", action="store_true", help="Write the tables into docs/.")
     arguments = parser.parse_args()
