@@ -3,11 +3,11 @@
 Two kinds of libraries. The first holds artificial science (``languages.toml``) in German, French,
 Spanish or Chinese, or all of it beside CACM; the queries are sentences about a document, in other
 forms of its words, and CACM's own. The second holds paragraphs of the manual pages that this
-machine has in German, French, Japanese and Chinese; the queries are sentences that were removed
-from them. The script prints nDCG@10 of BM25 with the analyser of English, of BM25 with the analyser
-that ``citebed index`` chooses, and of the default with it, and for how many of the first 200 texts
-whose right document is among the first ten ``citebed recommend`` makes no suggestion. ``--write``
-puts the table into docs/learned.md.
+machine has in English, German, French, Japanese and Chinese; the queries are sentences that were
+removed from them. The script prints nDCG@10 of BM25 with the analyser of English, of BM25 with the
+analyser that ``citebed index`` chooses, and of the default with it, and for how many of the first
+200 texts whose right document is among the first ten ``citebed recommend`` makes no suggestion.
+``--write`` puts the table into docs/learned.md.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from fields import Asked, figures, interval, of_people
 
 DOCUMENTS, SENTENCES, RECOMMENDED = 300, 3, 200
 TABLES = Path(__file__).with_name("languages.toml")
-MANUALS = {"German": "de", "French": "fr", "Japanese": "ja", "Chinese": "zh_CN"}
+MANUALS = {"English": "en", "German": "de", "French": "fr", "Japanese": "ja", "Chinese": "zh_CN"}
 _PARAGRAPH_END = re.compile(r"^[.'].*\n|\n\s*\n", re.MULTILINE)
 _QUOTE = re.compile(r"\\\((?:aq|cq)|\\\*\(Aq")
 _ESCAPE = re.compile(r"\\(?:f(?:\[[^\]]*\]|\(..|.)|\*?\(..|\*?\[[^\]]*\]|s[-+]?\d+|[&|^/,:%])")
@@ -79,20 +79,24 @@ def _said(template: str, forms: Mapping[str, SimpleNamespace]) -> str:
     return text[:1].upper() + text[1:]
 
 
-def manual_pages(folder: Path) -> tuple[list[dict[str, Any]], list[Asked]]:
+def manual_pages(manual: Path, code: str) -> tuple[list[dict[str, Any]], list[Asked]]:
     """The paragraphs of a language's manual pages, and a sentence that was removed from each.
 
-    Pages by Pod::Man are skipped, because they spell accents as macros.
+    Pages by Pod::Man are skipped, because they spell accents as macros. The pages in English are
+    those that there are in German, too.
     """
-    draw, documents, asked = random.Random(folder.name), list[dict[str, Any]](), list[Asked]()
+    draw, documents, asked = random.Random(code), list[dict[str, Any]](), list[Asked]()
     texts: dict[str, str] = {}
-    for page in sorted(folder.glob("man*/*.gz")):
+    folder = manual / code.replace("en", "de")
+    pages = [page.relative_to(folder) for page in sorted(folder.glob("man*/*.gz"))]
+    folder = manual if code == "en" else folder
+    for page in (folder / page for page in pages if (folder / page).exists()):
         source = gzip.decompress(page.read_bytes()).decode()
         for paragraph in () if "Pod::Man" in source else _PARAGRAPH_END.split(source):
             plain = _ESCAPE.sub("", _QUOTE.sub("’", paragraph)).replace("\\", "")
-            texts.setdefault(" ".join(plain.split()), f"{folder.name}-{page.stem}")
+            texts.setdefault(" ".join(plain.split()), f"{code}-{page.stem}")
     for text, page in texts.items():
-        is_translated = language_of(None, "", text) == folder.name[:2]
+        is_translated = language_of(None, "", text) == code[:2]
         if is_translated and (found := split_abstract(text, draw)):
             name = f"{page}-{len(documents)}"
             documents.append({"id": name, "title": name, "abstract": found[1]})
@@ -110,7 +114,7 @@ def libraries(
     libraries = {f"{name.title()}, artificial": made(name, table) for name, table in tables.items()}
     artificial = list(libraries)
     for name, code in MANUALS.items():
-        libraries[f"{name}, manual pages"] = manual_pages(manual / code)
+        libraries[f"{name}, manual pages"] = manual_pages(manual, code)
     sources = {name: work / f"{name}.jsonl" for name in libraries}
     for name, (documents, asked) in libraries.items():
         sources[name].write_text("".join(json.dumps(row) + "\n" for row in documents), "utf-8")
