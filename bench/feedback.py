@@ -7,10 +7,10 @@ Buckley 1990). Texts have at least two right documents, one of them among the te
 are only not cited may still be right.
 
 Data: life sciences (``elife``, sentences of 2022 with several citations), computer science (papers
-of the fold that nothing was learned from), ACM-CR, and the queries of CACM and Cranfield.
-``--tune`` takes the sentences of 2021 and the next fold instead, alone and three together as a
-paragraph, and tries other constants. The script makes collections in the folder WORK, or in a
-temporary one.
+of the fold that nothing was learned from), ACM-CR, and the queries of CACM and Cranfield. The
+script makes the collections that the folder WORK does not have, or all of them in a temporary one.
+``--write`` puts the tables into docs/recommend.md. ``--tune`` takes the sentences of 2021 and the
+next fold instead, alone and three together as a paragraph, and tries other constants.
 """
 
 from __future__ import annotations
@@ -18,27 +18,29 @@ from __future__ import annotations
 import argparse
 import itertools
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import polars as pl
 
 import citebed
 from citebed.collection import open_collection
 from citebed.collection.rules import load_profile
+from citebed.report.tables import text_table
 from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.query import Query
+from citebed.retrieval.ranking.confidence import Confidence, sigmoid
 from citebed.retrieval.search.feedback import MOVING, Judged, Moving
-from common import machine, shared_data
-from fields import Asked, computer_science, interval, life_sciences, of_people
+from citebed.retrieval.search.searcher import finish_query
+from common import machine, shared_data, write_between
+from fields import Asked, citing_fields, interval, of_people
 
-DEPTH, SEEN, ROUNDS = 10, 10, 2000
-SCENARIOS = ("one good", "one good, two not", "two not")
+DEPTH, SEEN = 10, 10
+SCENARIOS = ("one good", "one good, two not")
 
 
 class Text(NamedTuple):
@@ -96,18 +98,6 @@ def joined(asked: Iterable[Asked], count: int = 3) -> list[Asked]:
     return found
 
 
-def of_set(folder: Path, name: str) -> list[Asked]:
-    """The queries of a set of citing papers."""
-    collection = open_collection(folder)
-    judged = collection.qrels(name).table.filter(pl.col("relevance") > 0)
-    relevant = dict(judged.group_by("query_id").agg("doc_id").iter_rows())
-    return [
-        Asked(row["text"], frozenset(relevant[row["query_id"]]), row["paper_id"])
-        for row in collection.queries(name).iter_rows(named=True)
-        if row["query_id"] in relevant
-    ]
-
-
 def ranked(runner: Runner, query: Query) -> np.ndarray:
     """The documents for a query, more than are looked at."""
     (result,) = runner.run([query], 2 * DEPTH + SEEN)
@@ -119,10 +109,9 @@ def judged_in(text: Text, scenario: str) -> tuple[list[int], list[int]] | None:
     seen = text.first[:SEEN].tolist()
     right = [each for each in seen if each in text.relevant][:1]
     wrong = [each for each in seen if each not in text.relevant][:2]
-    right = right if "good" in scenario else []
     wrong = wrong if "not" in scenario else []
-    is_there = ("good" not in scenario or right) and ("not" not in scenario or wrong)
-    return (right, wrong) if is_there and len(text.relevant) > len(right) else None
+    is_there = right and ("not" not in scenario or wrong)
+    return (right, wrong) if is_there and len(text.relevant) > 1 else None
 
 
 def scores(docs: np.ndarray, text: Text, judged: Sequence[int]) -> tuple[float, float]:
@@ -155,27 +144,18 @@ def asked_again(query: Query, judged: Judged) -> Query:
     return replace(query, judged=judged, cites=np.concatenate([query.cites, judged.relevant]))
 
 
-def gain(values: np.ndarray, papers: Sequence[str]) -> str:
-    """The mean difference with an interval by citing paper, and how many gain and lose."""
-    difference = values[:, 2] - values[:, 0]
-    low, high = interval(difference, papers)
-    up, down = (difference > 1e-9).sum(), (difference < -1e-9).sum()
-    p = sign_flips(difference, papers)
-    return f"{difference.mean():+.4f} [{low:+.4f}, {high:+.4f}] p {p:.3f}  {up} up, {down} down"
+def gain(values: np.ndarray, papers: Sequence[str], column: int = 0) -> str:
+    """Return a mean without and with feedback, and the difference with an interval by paper."""
+    without, by_feedback = values[:, column], values[:, column + 2]
+    low, high = interval(by_feedback - without, papers)
+    difference = f"{(by_feedback - without).mean():+.3f} [{low:+.3f}, {high:+.3f}]"
+    return f"{without.mean():.3f} → {by_feedback.mean():.3f}, {difference}"
 
 
-def sign_flips(values: np.ndarray, papers: Sequence[str]) -> float:
-    """The p-value of a permutation test: papers' differences with random signs."""
-    names, of = np.unique(np.array(papers), return_inverse=True)
-    sums = np.bincount(of, values)
-    draw = np.random.default_rng(1)
-    drawn = draw.choice((-1.0, 1.0), (ROUNDS, len(names))) @ sums
-    return float((1 + (np.abs(drawn) >= abs(sums.sum()) - 1e-12).sum()) / (ROUNDS + 1))
-
-
-def calibrated(field: Field, moving: Moving) -> str:
-    """The mean probability of ten documents that were not judged, and how many were right: without
-    feedback, and with one document that is good."""
+def calibrated(field: Field, moving: Moving) -> list[str]:
+    """Return the mean probability of the ten first documents that were not judged, and the share
+    that was right: without feedback, and with one document that is good."""
+    judge = Confidence(field.runner.index, has_vectors=True)
     found: tuple[list[tuple[float, bool]], list[tuple[float, bool]]] = ([], [])
     for text in field.texts:
         if (said := judged_in(text, SCENARIOS[0])) is None:
@@ -183,66 +163,38 @@ def calibrated(field: Field, moving: Moving) -> str:
         again = asked_again(text.query, Judged(np.array(said[0], np.int64), moving=moving))
         for rows, query in zip(found, (text.query, again), strict=True):
             (result,) = field.runner.run([query], DEPTH + 1)
-            if result.probabilities is None:
-                return ""
-            pairs = zip(result.docs.tolist(), result.probabilities.tolist(), strict=True)
+            terms = finish_query(result.query.terms, field.runner.searcher.view).ids
+            result = judge.assess(result, terms)
+            probabilities = result.probabilities * sigmoid(result.asks)
+            pairs = zip(result.docs.tolist(), probabilities.tolist(), strict=True)
             rows += [(p, doc in text.relevant) for doc, p in pairs if doc not in said[0]]
-    means = [np.mean(np.array(rows, float), axis=0) for rows in found if rows]
-    return ", then ".join(f"told {told:.3f}, right {right:.3f}" for told, right in means)
-
-
-def report(field: Field, moving: Moving) -> None:
-    """Print a line a scenario, and one of the probabilities."""
-    for scenario in SCENARIOS:
-        values, papers = measured(field, scenario, moving)
-        if not len(values):
-            continue
-        one, other = values[:, :2].mean(axis=0), values[:, 2:].mean(axis=0)
-        print(
-            f"{field.name:22} {scenario:18} {len(values):5} texts  nDCG@10 {one[0]:.3f} -> "
-            f"{other[0]:.3f} {gain(values, papers)}  R@10 {one[1]:.3f} -> {other[1]:.3f}",
-            flush=True,
-        )
-    print(f"{field.name:22} probabilities: {calibrated(field, moving)}", flush=True)
+    means = [np.mean(np.array(rows, float), axis=0) for rows in found]
+    return [f"{100 * probability:.1f}%, {100 * right:.1f}%" for probability, right in means]
 
 
 _TOGETHER = 300
-SOURCES = {
-    "elife": "elife/documents.jsonl.xz",
-    "cs": "citation-contexts/cited-documents.jsonl.xz",
-    "cacm": "cacm",
-    "cran": "cranfield",
-    "acm-cr": "acm-cr",
-}
 
 
-def collection_in(work: Path, name: str) -> Path:
-    """The folder of a field's collection, made and indexed where it is not there."""
-    folder = work / name
-    if not folder.exists():
-        rules = load_profile("cranfield") if name == "cran" else None
-        source = shared_data("elife").parent / SOURCES[name]
-        citebed.create(folder, source, rules=rules).index(quiet=True)
-    return folder
-
-
-def texts_of(work: Path, name: str, before: int) -> dict[str, list[Asked]]:
-    """The texts of a field, by what they are called."""
+def fields_of(work: Path, before: int) -> Iterator[tuple[str, Path, list[Asked]]]:
+    """The name of each kind of texts, its collection and the texts; ``before`` for tuning."""
     data = shared_data("elife").parent
-    citing = {
-        "elife": ("life sciences", life_sciences),
-        "cs": ("computer science", computer_science),
-    }
-    if name in citing:
-        title, read = citing[name]
-        asked = read(data, before)
-        together = [one for one in joined(asked) if len(one.relevant) > 1][:_TOGETHER]
-        more = {f"{title}, three": together} if before else {}
-        return {title: several(asked), **more}
-    if name == "acm-cr":
-        sets = ("paragraphs", "sentences")
-        return {f"ACM-CR {each}": of_set(collection_in(work, name), each) for each in sets}
-    return {name: of_people(collection_in(work, name))}
+    sources = citing_fields(data)
+    if not before:
+        sources |= {name: (data / name.lower(), None) for name in ("ACM-CR", "CACM", "Cranfield")}
+    for field, (source, contexts) in sources.items():
+        folder = work / field.replace(" ", "-").lower()
+        if not folder.exists():
+            rules = load_profile("cranfield") if field == "Cranfield" else None
+            citebed.create(folder, source, rules=rules).index(quiet=True)
+        if contexts is None:
+            for name in ("paragraphs", "sentences") if field == "ACM-CR" else ("",):
+                yield f"{field}, {name or 'queries'}", folder, of_people(folder, name)
+            continue
+        asked = contexts(data, before)
+        yield f"{field}, sentences", folder, several(asked)
+        if before:
+            together = [one for one in joined(asked) if len(one.relevant) > 1]
+            yield f"{field}, three sentences", folder, together[:_TOGETHER]
 
 
 GRID = {
@@ -268,23 +220,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("work", nargs="?", type=Path, help="The folder for the collections.")
     parser.add_argument("--model", default="bm25+learned")
-    parser.add_argument("--only", nargs="+", default=list(SOURCES))
     parser.add_argument("--tune", action="store_true")
+    parser.add_argument("--write", action="store_true", help="Write the tables into docs/.")
     arguments = parser.parse_args()
     print(machine(), MOVING)
+    gains, probabilities = list[list[str]](), list[list[str]]()
     with tempfile.TemporaryDirectory() as temporary:
         work = arguments.work or Path(temporary)
-        names = ("elife", "cs") if arguments.tune else arguments.only
-        fields = (
-            field_of(text, collection_in(work, name), asked, arguments.model)
-            for name in names
-            for text, asked in texts_of(work, name, int(arguments.tune)).items()
-        )
+        fields = (field_of(*each, arguments.model) for each in fields_of(work, int(arguments.tune)))
         if arguments.tune:
             tune(list(fields))
-        else:
-            for field in fields:
-                report(field, MOVING)
+            return
+        for field in fields:
+            one, two = (measured(field, scenario, MOVING) for scenario in SCENARIOS)
+            gains.append([field.name, f"{len(one[0])}", gain(*one), gain(*two), gain(*one, 1)])
+            probabilities.append([field.name, *calibrated(field, MOVING)])
+            print(gains[-1], probabilities[-1], flush=True)
+    head = ["nDCG@10", "texts", "one good", "one good, two “not this”", "one good: R@10"]
+    told = ["mean probability, right", "without feedback", "one good"]
+    tables = (text_table(head, gains), text_table(told, probabilities))
+    if arguments.write:
+        write_between("recommend.md", "feedback", "\n".join(each.markdown() for each in tables))
 
 
 if __name__ == "__main__":
