@@ -37,6 +37,9 @@ Columns = Mapping[str, Reals]
 _WORDS = 7
 """Words of a text depend on each other: more than these count like this many independent ones."""
 _STRANGE = (-5.0, 8.0)
+_STRANGEST_ELSEWHERE, _LEAST_ELSEWHERE = 1.0, 0.03
+"""The limits for texts in other languages than English: inflection and compounds make their words
+rare, and the models learned from English only (set by hand)."""
 _SHARPNESS = 3.0
 """How strongly the scores of other documents count against one."""
 _TEXT_WEIGHTS = {
@@ -211,7 +214,9 @@ class Confidence:
 
     def is_silent(self, query: Query, asks: float) -> bool:
         """Return True if a text with these log odds gets no recommendation."""
-        return bool(sigmoid(asks) < self._model(query).min_probability)
+        least = self._model(query).min_probability
+        is_english = query.language in (None, "en")
+        return bool(sigmoid(asks) < (least if is_english else min(least, _LEAST_ELSEWHERE)))
 
     def adapt_to_draft(self, queries: Sequence[Query], asks: Sequence[float]) -> Reals:
         """Return the log odds of a draft's passages, given how many of them seem to be covered.
@@ -265,6 +270,8 @@ class Confidence:
             for text in (query.text, *(query.sentences or (query.text,)))
         )
         strange = self._rarity.strangeness(own)
+        if query.language not in (None, "en"):
+            strange = min(strange, _STRANGEST_ELSEWHERE)
         shared = {
             "documents": size, "titles": self._titles, "strange": strange,
             "content": np.log1p(len(own)), "sentences": np.log(len(parts)),
