@@ -36,6 +36,7 @@ _UNKNOWN = 0xF600
 _CODES = {
     code: _UNKNOWN + code for code in (*range(32), *range(0x7F, 0xA0)) if code not in (9, 10, 13)
 }
+_MARKS = re.compile(r"(?<=\d)[.,;:!?)\]”’\"]{1,2}$")
 _HYPHEN = re.compile("[\x02\ufffe]$")
 """The code that PDFium uses for a hyphen at the end of a line."""
 
@@ -61,6 +62,8 @@ class Word(NamedTuple):
     """Number of raised characters at its end, such as a footnote number."""
     breaks: bool
     """True if PDFium ends a line after it."""
+    tail: int = 0
+    """Number of punctuation marks after its raised characters."""
 
 
 T = TypeVar("T")
@@ -198,10 +201,16 @@ class _Reader:
         font, size = self._style(start)
         if size <= 0:
             return
-        raised = 0
-        last_y = self._origin(end - 1)[1] if end - start > 1 else baseline
-        if last_y < (above := baseline - 0.15 * size):
-            while end - 1 - raised > start and self._origin(end - 1 - raised)[1] < above:
+        raised = tail = 0
+        if end - start > 1:
+            above = baseline - 0.15 * size
+            # "growth12." ends in a mark that is not raised.
+            if mark := _MARKS.search(text, max(start, end - 3), end):
+                level = self._origin(mark.start())[1] >= above
+                tail = end - mark.start() if level else 0
+            while end - tail - raised > start + 1:
+                if self._origin(end - 1 - tail - raised)[1] >= above:
+                    break
                 raised += 1
         pdfium.FPDFText_GetLooseCharBox(self._text, end - 1, self._box)
         right = self._box.right - self._left
@@ -210,7 +219,8 @@ class _Reader:
             return
         shown = _HYPHEN.sub("-", _join_surrogates(text[start:end])).translate(_CODES)
         breaks = text[end : end + 1] in "\r\n"
-        yield Word(shown, left, right, baseline, size, font, raised, breaks), start, end
+        word = Word(shown, left, right, baseline, size, font, raised, breaks, tail if raised else 0)
+        yield word, start, end
 
     def _split_at_line_end(self, text: str, start: int, end: int) -> Iterator[_Span]:
         before = self._origin(start)[0]
@@ -356,8 +366,9 @@ _SAME_LINE, _BACK, _GAP = 0.55, 0.5, 1.9
 between the cells of a table."""
 _GUTTER = 4.0
 """Least width of a gutter, in points."""
-_CROSSING, _ONE_COLUMN = 0.12, 0.4
-"""The largest share of lines that may cross a gutter, in a document and on one page."""
+_CROSSING, _CROSSING_PAGE, _ONE_COLUMN = 0.12, 0.3, 0.4
+"""The largest share of lines that may cross a gutter: in a document, on a page with other columns,
+and on a page with the document's columns."""
 
 
 @dataclass(frozen=True)
@@ -441,17 +452,34 @@ def _continues(line: Sequence[Word], word: Word) -> bool:
     return near < _SAME_LINE * tall and -_BACK * tall < gap < _GAP * tall
 
 
-def find_gutters(pages: Sequence[Sequence[Line]], width: float) -> list[float]:
-    """Return the middles of the strips between columns, in points from the left."""
+def find_gutters(
+    pages: Sequence[Sequence[Line]], width: float, crossing: float = _CROSSING
+) -> list[float]:
+    """Return the middles of the strips between columns, in points from the left.
+
+    At most a share of the lines (``crossing``) may cross a strip.
+    """
     lines = [line for page in pages for line in page if line.right - line.left > 0.15 * width]
     if len(lines) < 10:
         return []
     covered = np.zeros(int(width) + 2)
     for line in lines:
         covered[max(int(line.left), 0) : max(int(line.right) + 1, 0)] += 1
-    inside = np.flatnonzero(covered >= _CROSSING * len(lines)).tolist()
+    inside = np.flatnonzero(covered >= crossing * len(lines)).tolist()
     gaps = ((left + 1, right) for left, right in pairwise(inside))
     return [(left + right) / 2 for left, right in gaps if right - left >= _GUTTER]
+
+
+def find_page_gutters(
+    lines: Sequence[Line], gutters: Sequence[float], width: float
+) -> Sequence[float]:
+    """Return the gutters of a page: the document's, or its own if its lines cross those."""
+    across = sum(_column(line, gutters) < 0 for line in lines)
+    if gutters and across <= _ONE_COLUMN * len(lines):
+        return gutters
+    own = find_gutters([lines], width, _CROSSING_PAGE)
+    columns = Counter(_column(line, own) for line in lines)
+    return own if all(columns[at] >= _FEWEST for at in range(len(own) + 1)) else gutters
 
 
 def order_lines(lines: Sequence[Line], gutters: Sequence[float]) -> list[Line]:

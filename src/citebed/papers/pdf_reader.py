@@ -29,6 +29,7 @@ from citebed.papers.front_matter import (
 from citebed.papers.pages import (
     build_lines,
     find_gutters,
+    find_page_gutters,
     open_page,
     order_lines,
     read_pages,
@@ -53,11 +54,10 @@ from citebed.papers.paragraphs import (
     Paragraph,
     bullet_length,
     count_raised_numbers,
-    label_length,
     place_texts,
     split_body,
-    split_reference_list,
 )
+from citebed.papers.reference_list import find_references, label_length
 from citebed.papers.structure import Style, classify_lines, find_running_lines, measure_style
 from citebed.text.identifiers import doi_in
 from citebed.wording import count
@@ -131,8 +131,9 @@ def read_document(document: pypdfium2.PdfDocument) -> ReadPaper:
         sizes.append((page.width, page.height))
         raw.append(build_lines(page))
     raw = restore_ligatures(raw)
-    gutters = find_gutters(raw, max((width for width, _ in sizes), default=0))
-    pages = [order_lines(lines, gutters) for lines in raw]
+    width = max((width for width, _ in sizes), default=0)
+    gutters = find_gutters(raw, width)
+    pages = [order_lines(lines, find_page_gutters(lines, gutters, width)) for lines in raw]
     style = measure_style([line for page in pages for line in page])
     front = FrontMatter()
     if pages:
@@ -148,9 +149,12 @@ def read_document(document: pypdfium2.PdfDocument) -> ReadPaper:
     rest = [
         (line, kind) for line, kind in zip(lines, kinds, strict=True) if id(line) not in in_abstract
     ]
-    body = split_body([line for line, _ in rest], [kind for _, kind in rest], style)
-    summary, *paragraphs = _place_paragraphs([Paragraph("", abstract), *body.paragraphs], style)
-    entries = split_reference_list(body.references, style)
+    lines, kinds = [line for line, _ in rest], [kind for _, kind in rest]
+    entries = find_references(lines, kinds, style)
+    listed = {id(line) for entry in entries for line in entry.lines}
+    body = split_body(lines, kinds, style, listed)
+    numbered = any(entry.label.isdigit() for entry in entries) or not entries
+    summary, *paragraphs = _place_paragraphs([Paragraph("", abstract), *body], style, numbered)
     references = []
     for entry, content in zip(entries, place_texts([e.lines for e in entries]), strict=True):
         printed = "\n".join(line.text for line in entry.lines)
@@ -171,10 +175,15 @@ def read_document(document: pypdfium2.PdfDocument) -> ReadPaper:
     )
 
 
-def _place_paragraphs(paragraphs: Sequence[Paragraph], style: Style) -> list[ReadParagraph]:
+def _place_paragraphs(
+    paragraphs: Sequence[Paragraph], style: Style, numbered: bool
+) -> list[ReadParagraph]:
+    """Return paragraphs with their text; raised numbers cite only entries that are ``numbered``."""
     raised = sum(count_raised_numbers(paragraph.lines) for paragraph in paragraphs)
     brackets = sum(len(_BRACKETS.findall(line.text)) for p in paragraphs for line in p.lines)
-    texts = place_texts([p.lines for p in paragraphs], raised_cite=raised > 2 * brackets)
+    texts = place_texts(
+        [p.lines for p in paragraphs], raised_cite=numbered and raised > 2 * brackets
+    )
     read = []
     for paragraph, content in zip(paragraphs, texts, strict=True):
         text = content.text

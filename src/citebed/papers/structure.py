@@ -13,8 +13,15 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise, takewhile
 from statistics import median
+from unicodedata import normalize
 
 from citebed.papers.pages import Line
+
+
+def letters_only(text: str) -> str:
+    """Return the letters of a text in lower case, without accents and blanks."""
+    return "".join(filter(str.isalpha, normalize("NFKD", text.lower())))
+
 
 NUMBER = r"(?:(?:\d{1,2}|[A-H]|[IVX]{1,5})(?:\.\d{1,2}){0,3}\.?)"
 _HEADING = re.compile(rf"(?:{NUMBER}\s+)?\S.{{0,110}}")
@@ -25,12 +32,23 @@ _CAPTION = re.compile(
     r"\s*(?:\d+|[IVX]+|[A-Z]\d*|S\d+)\s*[a-z]?\s*(?:[.:|–—-]|$|\()"
 )
 _LABEL = re.compile(r"\S+\s*(?:\d+|[IVX]+|[A-Z]\d*)[.:]?")
-_REFERENCES = re.compile(
-    rf"(?:{NUMBER}\s+)?(?:references(?: and notes)?|bibliography|literature(?: cited)?|works cited|"
-    r"references cited|literatur(?:verzeichnis)?|références|bibliographie|referencias|bibliografía)"
-    r"\s*:?",
-    re.IGNORECASE,
+_REFERENCES = frozenset(
+    letters_only(heading)
+    for heading in """
+    references/reference list/references and notes/notes and references/references cited
+    /bibliography/literature/literature cited/cited literature/works cited/selected bibliography
+    /literatur/literaturverzeichnis/literaturangaben/literaturnachweise/literaturliste/bibliographie
+    /bibliografie/quellen/quellen und literatur/quellenverzeichnis/quellen- und literaturverzeichnis
+    /schrifttum/referenzen/zitierte literatur/verwendete literatur/références
+    /références bibliographiques/ouvrages cités/referencias/referencias bibliográficas/bibliografía
+    /bibliografía citada/obras citadas/referências/referências bibliográficas/bibliografia
+    /riferimenti bibliografici/riferimenti/literatuur/literatuurlijst/referenties/piśmiennictwo
+    /literatura/referenser/litteratur/litteraturliste/litteraturförteckning/referanser/referencer
+    /lähteet/kirjallisuus/irodalom/irodalomjegyzék/kaynakça/kaynaklar/литература/список литературы
+    /библиография/参考文献/文献/참고문헌
+    """.replace("\n", " ").split("/")
 )
+"""Headings of reference lists, in small letters without blanks and accents."""
 _KNOWN = re.compile(
     r"abstract|introduction|related works?|conclusions?(?: and .{4,20})?|acknowledge?ments?|"
     r"materials and methods|discussion|background",
@@ -75,7 +93,7 @@ class Style:
 def measure_style(lines: Sequence[Line]) -> Style:
     """Return the style of most characters before the reference list."""
     sizes: Counter[float] = Counter()
-    for line in takewhile(lambda line: not _REFERENCES.fullmatch(line.text), lines):
+    for line in takewhile(lambda line: not heads_references(line.text), lines):
         sizes[round(line.size * 4) / 4] += len(line.text)
     size = sizes.most_common(1)[0][0] if sizes else 10.0
     prose = [line for line in lines if has_size(line, size)]
@@ -208,7 +226,7 @@ def _heading_looks(lines: Sequence[Line], style: Style) -> set[Look]:
             continue
         text = line.text.strip()
         numbered = _NUMBERED.fullmatch(text)
-        if _KNOWN.fullmatch(numbered[2] if numbered else text) or _REFERENCES.fullmatch(text):
+        if _KNOWN.fullmatch(numbered[2] if numbered else text) or heads_references(text):
             looks.add(_look(line))
         elif numbered and line.size >= style.size - 0.5:
             numbers[_look(line)].append(numbered[1])
@@ -244,8 +262,9 @@ def _may_be_heading(line: Line, style: Style) -> bool:
 
 
 def heads_references(text: str) -> bool:
-    """Return True for the heading of the reference list."""
-    return _REFERENCES.fullmatch(text.strip()) is not None
+    """Return True for the heading of a reference list."""
+    plain = plain_heading(text) if len(text) < 80 else ""
+    return not plain[:1].islower() and letters_only(plain) in _REFERENCES
 
 
 def heading_level(text: str) -> int:
