@@ -479,21 +479,36 @@ def find_page_gutters(
         return gutters
     own = find_gutters([lines], width, _CROSSING_PAGE)
     columns = Counter(_column(line, own) for line in lines)
-    return own if all(columns[at] >= _FEWEST for at in range(len(own) + 1)) else gutters
+    return own if own and min(columns[at] for at in range(len(own) + 1)) >= _FEWEST else gutters
 
 
 def order_lines(lines: Sequence[Line], gutters: Sequence[float]) -> list[Line]:
-    """Return a page's lines with their columns, in reading order."""
+    """Return a page's lines with their columns, in reading order.
+
+    Lines across a gutter divide the page into bands. If they are many, as on a first page with an
+    abstract above two columns, only bands with text on both sides of a gutter have columns.
+    """
     placed = [line.in_column(_column(line, gutters)) for line in lines]
     across = sum(line.column < 0 for line in placed)
+    starts = np.asarray(sorted(line.baseline for line in placed if line.column < 0))
+
+    def band(line: Line) -> int:
+        return int(np.searchsorted(starts, line.baseline - 0.1 * line.size, side="right"))
+
     if not gutters or across > _ONE_COLUMN * len(placed):
-        return sorted((line.in_column(0) for line in lines), key=_height)
-    bands = sorted(line.baseline for line in placed if line.column < 0)
-    starts = np.asarray(bands)
+        beside: dict[int, Counter[int]] = defaultdict(Counter)
+        for line in placed:
+            if line.column >= 0:
+                beside[band(line)][line.column] += 1
+        columns = {
+            at for at, some in beside.items() if len(some) > 1 and min(some.values()) > 2
+        }
+        if not columns:
+            return sorted((line.in_column(0) for line in lines), key=_height)
+        placed = [line if band(line) in columns else line.in_column(-1) for line in placed]
 
     def order(line: Line) -> tuple[int, int, float, float]:
-        band = int(np.searchsorted(starts, line.baseline - 0.1 * line.size, side="right"))
-        return (2 * band + (line.column < 0), line.column, *_height(line))
+        return (2 * band(line) + (line.column < 0), line.column, *_height(line))
 
     return sorted(placed, key=order)
 
