@@ -48,7 +48,13 @@ _COUNTED = re.compile(
 )
 _RAISED = re.compile("(?<![⁰¹²³⁴-⁹⁻])[⁰¹²³⁴-⁹](?:[⁰¹²³⁴-⁹]|[,;⁻–-] ?(?=[⁰¹²³⁴-⁹])){0,40}")
 _DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻;", "0123456789-,")
-_POWER = re.compile(r"(?:(?<!\w)(?:[^\W\d_]|[a-zµ]?m|[ck]m|kg|sec|min)|\d)$")
+_POWER = re.compile(
+    r"(?:(?<!\w)(?:[^\W\d_]|[a-zµ]?m|kg|sec|min|ft|in|mi|chi|Chi)|\d|[˚°Å⁻−\ue000-\uf8ff]\s?)$"
+)
+_CHARGE = re.compile("[+⁺þ−⁻]")
+_NAMED_REF = re.compile(
+    r"\b[Rr]efs?\.? (\d{1,3}(?:\s?[,–-]\s?\d{1,3}){0,30}(?: and \d{1,3})?)(?![\w.])"
+)
 _MOST = 0.5
 _INCOMPLETE = 0.6
 """Confidence of a marker with references that are not in the list; a person should check it."""
@@ -78,21 +84,26 @@ class ReferenceIndex:
         """Return the markers in a text with the entries that they cite.
 
         Beside general markers, these are brackets with labels of the list that are not numbers, and
-        its numbers as raised digits (but not powers of units and variables) and, if the paper cites
-        so, in round brackets (but not equations and steps).
+        its numbers after "ref.", as raised digits (but not powers of units and variables, or
+        charges) and, if the paper cites so, in round brackets (but not equations and steps).
         """
         own = []
         for match in _BRACKET.finditer(text):
             parts = [part.replace(" ", "") for part in _PARTED.split(match[1].strip())]
             if parts[0] in self.ids and not parts[0].isdigit():
                 own.append(Marker(*match.span(), tuple(part for part in parts if part in self.ids)))
-        round_brackets = [(_ROUND, _COUNTED, 14)] if self.round_cite else []
-        for pattern, others_before, width in ((_RAISED, _POWER, 4), *round_brackets):
+        patterns = [(_RAISED, _POWER), (_NAMED_REF, None)]
+        for pattern, others in [*patterns, (_ROUND, _COUNTED)] if self.round_cite else patterns:
             for match in pattern.finditer(text):
-                cites = numbers(match[match.lastindex or 0].translate(_DIGITS))
-                before = text[max(0, match.start() - width) : match.start()]
-                if cites and self.ids.issuperset(cites) and not others_before.search(before):
-                    own.append(Marker(*match.span(), cites))
+                group = match.lastindex or 0
+                cites = numbers(match[group].replace(" and ", ",").translate(_DIGITS))
+                before = text[max(0, match.start() - 14) : match.start()]
+                is_charge = pattern is _RAISED and _CHARGE.match(text, match.end())
+                if cites and self.ids.issuperset(cites) and not is_charge:
+                    if others is None or not others.search(before):
+                        own.append(
+                            Marker(*match.span(group if pattern is not _ROUND else 0), cites)
+                        )
         own.sort(key=lambda marker: marker.start)
         starts = [marker.start for marker in own]
         every = [*own]

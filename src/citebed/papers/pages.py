@@ -500,9 +500,7 @@ def order_lines(lines: Sequence[Line], gutters: Sequence[float]) -> list[Line]:
         for line in placed:
             if line.column >= 0:
                 beside[band(line)][line.column] += 1
-        columns = {
-            at for at, some in beside.items() if len(some) > 1 and min(some.values()) > 2
-        }
+        columns = {at for at, some in beside.items() if len(some) > 1 and min(some.values()) > 2}
         if not columns:
             return sorted((line.in_column(0) for line in lines), key=_height)
         placed = [line if band(line) in columns else line.in_column(-1) for line in placed]

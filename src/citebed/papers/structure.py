@@ -50,15 +50,21 @@ _REFERENCES = frozenset(
 )
 """Headings of reference lists, in small letters without blanks and accents."""
 _KNOWN = re.compile(
-    r"abstract|introduction|related works?|conclusions?(?: and .{4,20})?|acknowledge?ments?|"
-    r"materials and methods|discussion|background",
+    r"abstract|introduction|related works?|conclusions?(?: and .{4,20})?|acknowledge?ments?|background"
+    r"|(?:materials? and |patients and |experimental )?methods?(?: and materials?)?|results?"
+    r"|results? and discussions?|discussions?(?: and conclusions?)?|experimental(?: section)?"
+    r"|concluding remarks|einleitung|methoden?|ergebnisse|diskussion|fazit|schluss(?:folgerungen)?"
+    r"|zusammenfassung|introducción|métodos|resultados|discusión|conclusiones|méthodes|résultats",
     re.IGNORECASE,
 )
+"""Headings that most papers have."""
 _MATH = re.compile(
     r"\b(?:cm|lm)(?:mi|sy|ex|bsy|mib)|txex|txsy|txmi|math|symbol|mtsy|msam|msbm|wasy", re.I
 )
 _SMALL_CAPITALS = re.compile(r"\b(?:cm|ec)csc|\bsf(?:cc|xc)|csc\d|smallcap|smcp|-sc\b|caps", re.I)
 _MARGIN_LINES = 3
+_NEAR, _SMALL_LINES = 3.2, 3
+"""Largest step in font sizes, and fewest lines, of smaller prose below a heading."""
 
 
 class Kind(Enum):
@@ -167,7 +173,30 @@ def classify_lines(lines: Sequence[Line], style: Style, running: set[int]) -> li
         else:
             caption = None
         kinds.append(kind)
+    _mark_small_prose(lines, kinds)
     return kinds
+
+
+def _mark_small_prose(lines: Sequence[Line], kinds: list[Kind]) -> None:
+    """Mark smaller text right below a heading as prose, as journals print their methods.
+
+    It goes on in its font size, also in the next column, until other text follows.
+    """
+    at = [n for n, kind in enumerate(kinds) if kind not in (Kind.RUNNING, Kind.CAPTION)]
+    block: list[int] = []
+    for number, (before, n) in enumerate(pairwise(at)):
+        line, last = lines[n], lines[before]
+        same = (line.page, line.column) == (last.page, last.column)
+        near = not same or 0 <= line.baseline - last.baseline < _NEAR * line.size
+        goes_on = bool(block) and block[-1] == before and has_size(line, last.size)
+        begins = kinds[before] is Kind.HEADING and same
+        if kinds[n] is Kind.NOTE and near and (goes_on or begins):
+            block.append(n)
+        if block and (block[-1] != n or number == len(at) - 2):
+            if len(block) >= _SMALL_LINES:
+                for each in block:
+                    kinds[each] = Kind.PROSE
+            block = []
 
 
 def _continues_caption(caption: Line, line: Line, kind: Kind) -> bool:
@@ -186,7 +215,7 @@ def _continues_caption(caption: Line, line: Line, kind: Kind) -> bool:
 def _kind(line: Line, style: Style, heading_looks: set[Look]) -> Kind:
     if _CAPTION.match(line.text) and not _is_mid_sentence(line, style):
         return Kind.CAPTION
-    if _look(line) in heading_looks and _may_be_heading(line, style):
+    if _look(line) in heading_looks and _may_be_heading(line, style, other_font=True):
         return Kind.HEADING
     if has_size(line, style.size):
         return Kind.PROSE
@@ -222,11 +251,12 @@ def _heading_looks(lines: Sequence[Line], style: Style) -> set[Look]:
     numbers: dict[Look, list[str]] = defaultdict(list)
     looks = set()
     for line in lines:
-        if not _may_be_heading(line, style):
+        plain = plain_heading(line.text)
+        known = _KNOWN.fullmatch(plain) is not None or heads_references(line.text)
+        if not _may_be_heading(line, style, other_font=known):
             continue
-        text = line.text.strip()
-        numbered = _NUMBERED.fullmatch(text)
-        if _KNOWN.fullmatch(numbered[2] if numbered else text) or heads_references(text):
+        numbered = _NUMBERED.fullmatch(line.text.strip())
+        if known:
             looks.add(_look(line))
         elif numbered and line.size >= style.size - 0.5:
             numbers[_look(line)].append(numbered[1])
@@ -246,15 +276,18 @@ def _counts_up(numbers: Sequence[str]) -> bool:
     return len(keys) > 1 and all(a < b for a, b in pairwise(keys))
 
 
-def _may_be_heading(line: Line, style: Style) -> bool:
-    """Return True if a line looks different from prose in the way that headings do."""
+def _may_be_heading(line: Line, style: Style, other_font: bool) -> bool:
+    """Return True if a line looks different from prose in the way that headings do.
+
+    With ``other_font``, another font is enough; else it must be bold, in italics or small capitals.
+    """
     text = line.text.strip()
     if not _HEADING.fullmatch(text) or sum(map(str.isalpha, text)) < 3:
         return False
     other = line.main.font.name != style.font and not _MATH.search(line.main.font.name)
     larger = line.size > 1.08 * style.size
     styled = line.bold or line.italic or _SMALL_CAPITALS.search(line.main.font.name)
-    if not (larger or plain_heading(text).isupper() or (other and styled)):
+    if not (larger or plain_heading(text).isupper() or (other and (styled or other_font))):
         return False
     if text.endswith((",", ";")) or (text.endswith(".") and not larger):
         return False
