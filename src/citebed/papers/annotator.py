@@ -49,7 +49,8 @@ _COUNTED = re.compile(
 _RAISED = re.compile("(?<![⁰¹²³⁴-⁹⁻])[⁰¹²³⁴-⁹](?:[⁰¹²³⁴-⁹]|[,;⁻–-] ?(?=[⁰¹²³⁴-⁹])){0,40}")
 _DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻;", "0123456789-,")
 _POWER = re.compile(
-    r"(?:(?<!\w)(?:[^\W\d_]|[a-zµ]?m|kg|sec|min|ft|in|mi|chi|Chi)|\d|[˚°Å⁻−\ue000-\uf8ff]\s?)$"
+    r"(?:(?<!\w)(?:[^\W\d_]|[a-zµ]?m|kg|sec|min|ft|in|mi|chi|Chi)|(?<![\d.,])(?:10|\d)"
+    r"|[˚°Å⁻−\ue000-\uf8ff]\s?)$"
 )
 _CHARGE = re.compile("[+⁺þ−⁻]")
 _NAMED_REF = re.compile(
@@ -92,18 +93,20 @@ class ReferenceIndex:
             parts = [part.replace(" ", "") for part in _PARTED.split(match[1].strip())]
             if parts[0] in self.ids and not parts[0].isdigit():
                 own.append(Marker(*match.span(), tuple(part for part in parts if part in self.ids)))
-        patterns = [(_RAISED, _POWER), (_NAMED_REF, None)]
-        for pattern, others in [*patterns, (_ROUND, _COUNTED)] if self.round_cite else patterns:
+        patterns = [(_RAISED, _POWER, _CHARGE), (_NAMED_REF, None, None)]
+        patterns += [(_ROUND, _COUNTED, None)] if self.round_cite else []
+        for pattern, others_before, others_behind in patterns:
             for match in pattern.finditer(text):
                 group = match.lastindex or 0
                 cites = numbers(match[group].replace(" and ", ",").translate(_DIGITS))
                 before = text[max(0, match.start() - 14) : match.start()]
-                is_charge = pattern is _RAISED and _CHARGE.match(text, match.end())
-                if cites and self.ids.issuperset(cites) and not is_charge:
-                    if others is None or not others.search(before):
-                        own.append(
-                            Marker(*match.span(group if pattern is not _ROUND else 0), cites)
-                        )
+                if (
+                    cites
+                    and self.ids.issuperset(cites)
+                    and not (others_before and others_before.search(before))
+                    and not (others_behind and others_behind.match(text, match.end()))
+                ):
+                    own.append(Marker(*match.span(0 if pattern is _ROUND else group), cites))
         own.sort(key=lambda marker: marker.start)
         starts = [marker.start for marker in own]
         every = [*own]

@@ -452,20 +452,15 @@ def _continues(line: Sequence[Word], word: Word) -> bool:
     return near < _SAME_LINE * tall and -_BACK * tall < gap < _GAP * tall
 
 
-def find_gutters(
-    pages: Sequence[Sequence[Line]], width: float, crossing: float = _CROSSING
-) -> list[float]:
-    """Return the middles of the strips between columns, in points from the left.
-
-    At most a share of the lines (``crossing``) may cross a strip.
-    """
+def find_gutters(pages: Sequence[Sequence[Line]], width: float) -> list[float]:
+    """Return the middles of the strips between columns, in points from the left."""
     lines = [line for page in pages for line in page if line.right - line.left > 0.15 * width]
     if len(lines) < 10:
         return []
     covered = np.zeros(int(width) + 2)
     for line in lines:
         covered[max(int(line.left), 0) : max(int(line.right) + 1, 0)] += 1
-    inside = np.flatnonzero(covered >= crossing * len(lines)).tolist()
+    inside = np.flatnonzero(covered >= _CROSSING * len(lines)).tolist()
     gaps = ((left + 1, right) for left, right in pairwise(inside))
     return [(left + right) / 2 for left, right in gaps if right - left >= _GUTTER]
 
@@ -473,13 +468,25 @@ def find_gutters(
 def find_page_gutters(
     lines: Sequence[Line], gutters: Sequence[float], width: float
 ) -> Sequence[float]:
-    """Return the gutters of a page: the document's, or its own if its lines cross those."""
+    """Return the gutters of a page: the document's, or its own if its lines cross those.
+
+    A page has its own gutters if it has a narrow column in the margin, or more columns. A gutter
+    has several lines on each side, and much fewer across.
+    """
     across = sum(_column(line, gutters) < 0 for line in lines)
-    if gutters and across <= _ONE_COLUMN * len(lines):
+    if (gutters and across <= _ONE_COLUMN * len(lines)) or not lines:
         return gutters
-    own = find_gutters([lines], width, _CROSSING_PAGE)
-    columns = Counter(_column(line, own) for line in lines)
-    return own if own and min(columns[at] for at in range(len(own) + 1)) >= _FEWEST else gutters
+    wide = [line for line in lines if line.right - line.left > 0.1 * width]
+    lefts = np.sort([line.left for line in wide])
+    rights = np.sort([line.right for line in wide])
+    x = np.arange(int(width))
+    before = np.searchsorted(rights, x + 1, side="right")
+    behind = len(wide) - np.searchsorted(lefts, x - 1, side="left")
+    few = np.minimum(before, behind)
+    free = (few >= _FEWEST) & (len(wide) - before - behind < _CROSSING_PAGE * few)
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], free, [0])))).reshape(-1, 2)
+    own = [float(left + right) / 2 for left, right in edges if right - left >= _GUTTER]
+    return own or gutters
 
 
 def order_lines(lines: Sequence[Line], gutters: Sequence[float]) -> list[Line]:

@@ -18,6 +18,7 @@ from citebed.papers.paper import Box, PlacedText
 from citebed.papers.structure import (
     Kind,
     Style,
+    has_size,
     heading_level,
     plain_heading,
 )
@@ -52,7 +53,8 @@ def split_body(
     for one, after in pairwise(lines):
         if (one.page, one.column) != (after.page, after.column):
             continue
-        if abs(one.baseline - after.baseline) < 0.3 * one.size and after.left > one.right:
+        level = abs(one.baseline - after.baseline) < 0.3 * one.size and has_size(after, one.size)
+        if level and after.left > one.right:
             rows |= {id(one), id(after)}
     for line, kind in zip(lines, kinds, strict=True):
         if id(line) in references:
@@ -274,7 +276,7 @@ def _blank(line: Line, number: int) -> str:
 
 def _with_raised(text: str, word: Word, raised_cite: bool) -> str:
     """Return a word's text with its raised number as ``¹²``, or without it."""
-    end = len(text) - word.tail
+    end = len(text) - word.tail if word.raised else len(text.rstrip(".,;:!?)]”’"))
     start = max(end - word.raised, 0) if word.raised else 0
     if not _FOOTNOTE.fullmatch(text, start, end):
         return text

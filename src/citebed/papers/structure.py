@@ -50,9 +50,10 @@ _REFERENCES = frozenset(
 )
 """Headings of reference lists, in small letters without blanks and accents."""
 _KNOWN = re.compile(
-    r"abstract|introduction|related works?|conclusions?(?: and .{4,20})?|acknowledge?ments?|background"
-    r"|(?:materials? and |patients and |experimental )?methods?(?: and materials?)?|results?"
-    r"|results? and discussions?|discussions?(?: and conclusions?)?|experimental(?: section)?"
+    r"abstract|background|introduction|related works?|conclusions?(?: and .{4,20})?"
+    r"|acknowledge?ments?|(?:materials? and |patients and |experimental )?methods?"
+    r"|methods? and materials?|results?|results? and discussions?|discussions?"
+    r"|discussions? and conclusions?|experimental(?: section)?"
     r"|concluding remarks|einleitung|methoden?|ergebnisse|diskussion|fazit|schluss(?:folgerungen)?"
     r"|zusammenfassung|introducción|métodos|resultados|discusión|conclusiones|méthodes|résultats",
     re.IGNORECASE,
@@ -164,8 +165,10 @@ def classify_lines(lines: Sequence[Line], style: Style, running: set[int]) -> li
     kinds: list[Kind] = []
     caption: Line | None = None
     heading_looks = _heading_looks(lines, style)
-    for line in lines:
+    for before, line in zip((None, *lines), lines, strict=False):
         kind = Kind.RUNNING if id(line) in running else _kind(line, style, heading_looks)
+        if kind is Kind.CAPTION and _is_mid_sentence(before, line, style):
+            kind = Kind.PROSE
         if kind is Kind.CAPTION:
             caption = line
         elif caption is not None and _continues_caption(caption, line, kind):
@@ -213,7 +216,7 @@ def _continues_caption(caption: Line, line: Line, kind: Kind) -> bool:
 
 
 def _kind(line: Line, style: Style, heading_looks: set[Look]) -> Kind:
-    if _CAPTION.match(line.text) and not _is_mid_sentence(line, style):
+    if _CAPTION.match(line.text):
         return Kind.CAPTION
     if _look(line) in heading_looks and _may_be_heading(line, style, other_font=True):
         return Kind.HEADING
@@ -222,11 +225,19 @@ def _kind(line: Line, style: Style, heading_looks: set[Look]) -> Kind:
     return Kind.NOTE if line.size < style.size else Kind.OTHER
 
 
-def _is_mid_sentence(line: Line, style: Style) -> bool:
-    """Return True for a sentence such as "Table 2 shows …" that begins a line of prose."""
-    after = _CAPTION.sub("", line.text, count=1).lstrip()
-    plain = line.main.font.name == style.font and has_size(line, style.size)
-    return plain and not line.words[0].font.bold and after[:1].islower()
+def _is_mid_sentence(before: Line | None, line: Line, style: Style) -> bool:
+    """Return True for prose that begins like a caption: "Table 2 shows …", "Table 2 [3]. …"."""
+    if line.main.font.name != style.font or not has_size(line, style.size):
+        return False
+    if line.words[0].font.bold:
+        return False
+    if _CAPTION.sub("", line.text, count=1).lstrip()[:1].islower():
+        return True
+    if before is None or (line.page, line.column) != (before.page, before.column):
+        return False
+    near = 0 < line.baseline - before.baseline < style.leading + 0.25 * style.size
+    ended = before.text.rstrip().endswith((".", ":", "?", "!"))
+    return near and not ended and has_size(before, style.size)
 
 
 Look = tuple[str, float, bool]
