@@ -34,9 +34,17 @@ _YEAR = re.compile(r"\b((?:1[5-9]|20)\d\d)([a-z]?)\b")
 _FAMILY = re.compile(r"[^\W\d_][\w'’\u0300-\u036f\-]+")
 _FIRST = re.compile(r"^\W*([^\W\d_][\w'’-]+)")
 """The first word of an entry, which may be a name even if no authors were parsed."""
+_ACCENTS = re.compile("[\u0300-\u036f]")
+_LETTERS = str.maketrans(
+    {"ı": "i", "ł": "l", "ø": "o", "đ": "d", "ð": "d", "ß": "ss", "æ": "ae", "œ": "oe"}
+)
+"""Letters that no accent makes, and what a font without them prints."""
 _SAME = re.compile(r"^\s*(?:[—–-]{1,3}|_{2,})(?=[\s.,(])")
 """A dash that repeats the authors of the entry before."""
 _NAMES_END = re.compile(r"\bet\.? al|\band\b|\bund\b|\b[ye]\b|\bet\b|&|,|\d")
+_OTHERS = re.compile(r"\bet\.? al|\bu\. ?a\.|\band others|\bund andere|\bet coll")
+_MANY = 3
+"""Number of authors that stands for three or more."""
 _INITIAL = re.compile(r"([^\W\d_])\.\s")
 _BRACKET = re.compile(r"\[([^\[\]]{1,300})\]")
 _PARTED = re.compile(r"\s*[,;]\s*")
@@ -56,6 +64,9 @@ _CHARGE = re.compile("[+⁺þ−⁻]")
 _NAMED_REF = re.compile(
     r"\b[Rr]efs?\.? (\d{1,3}(?:\s?[,–-]\s?\d{1,3}){0,30}(?: and \d{1,3})?)(?![\w.])"
 )
+_YEAR_IN_BRACKETS = re.compile(r"[(\[]([^()\[\]]{0,300}?(?:1[5-9]|20)\d\d[^()\[\]]{0,200})[)\]]")
+_UNUSUAL = 0.8
+"""Confidence of a marker of unknown form that contains the name and year of an entry."""
 _MOST = 0.5
 _INCOMPLETE = 0.6
 """Confidence of a marker with references that are not in the list; a person should check it."""
@@ -109,13 +120,37 @@ class ReferenceIndex:
                     own.append(Marker(*match.span(0 if pattern is _ROUND else group), cites))
         own.sort(key=lambda marker: marker.start)
         starts = [marker.start for marker in own]
-        every = [*own]
+        found = [*own]
         for marker in markers(text):
             at = bisect_left(starts, marker.end)
             if at == 0 or own[at - 1].end <= marker.start:
-                every.append(marker)
-        every.sort(key=lambda marker: marker.start)
-        return [link for marker in every if (link := self._link(marker)).cites]
+                found.append(marker)
+        every = [link for marker in found if (link := self._link(marker)).cites]
+        every += self._named_links(text, every)
+        return sorted(every)
+
+    def _named_links(self, text: str, others: Sequence[Link]) -> Iterator[Link]:
+        """Yield brackets with a year that stands behind the name of an entry of that year.
+
+        These are citations whose form is not known, as "(in the sense of OECD 2015, table 3)".
+        """
+        for match in _YEAR_IN_BRACKETS.finditer(text) if self.by_name else ():
+            if any(link.start < match.end() and match.start() < link.end for link in others):
+                continue
+            cites: list[str] = []
+            outside = text[max(0, match.start() - 60) : match.start()]
+            for part in match[1].split(";"):
+                names: list[str] = []
+                before, at = outside if _YEAR.match(part.strip()) else "", 0
+                for year in _YEAR.finditer(part):
+                    before, at = before + part[at : year.start()], year.end()
+                    names = [_plain(word) for word in _FAMILY.findall(before)] or names
+                    found = (self.by_name.get((name, year[0]), ()) for name in reversed(names))
+                    ids = next(filter(None, found), ())
+                    cites += ids if len(ids) == 1 else ()
+                    before = ""
+            if cites:
+                yield Link(match.start(), match.end(), tuple(unique(cites)), _UNUSUAL)
 
     def _link(self, marker: Marker) -> Link:
         cites: list[str] = []
@@ -140,12 +175,12 @@ class ReferenceIndex:
         if len(exact) > 1 and (initial := _INITIAL.match(cite)):
             known = self.by_name.get((f"{initial[1].lower()}. {name}", year[0]), ())
             exact = tuple(each for each in exact if each in known)
-        if len(exact) > 1:  # those that also have the second name
+        if len(exact) > 1:  # as many authors, and the second name
             names = [_plain(name) for name in _NAMES_END.split(cite) if name.strip(" .")]
-            if len(names) < 2 or "et al" in cite:
-                return ()
-            second = self.by_name.get((f"{names[0]} {names[1]}", year[0]), ())
-            exact = tuple(entry for entry in exact if entry in second)
+            number = _MANY if _OTHERS.search(cite) else min(len(names), 2)
+            key = f"{names[0]} {names[1]}" if number == 2 else f"{name} {number}"
+            known = self.by_name.get((key, year[0]), ())
+            exact = tuple(each for each in exact if each in known)
         return exact
 
 
@@ -162,6 +197,8 @@ def index_references(
         if families and given:
             names.add(f"{given[0].lower()}. {families[0]}")
         names = names | {" ".join(families)} if len(families) == 2 else names
+        number = _MANY if _OTHERS.search(reference.text) else min(len(reference.authors), _MANY)
+        names |= {f"{families[0]} {number}"} if families else set()
         if _SAME.match(reference.text):
             names = before | names
         before = names
@@ -190,8 +227,8 @@ def _cites_in_round(ids: set[str], texts: Sequence[str]) -> bool:
 
 def _plain(name: str) -> str:
     """Return the last word of a name in lower case without accents."""
-    words = _FAMILY.findall(normalize("NFKD", name.lower()))
-    return words[-1] if words else ""
+    words = _FAMILY.findall(normalize("NFKD", name.lower().translate(_LETTERS)))
+    return _ACCENTS.sub("", words[-1]) if words else ""
 
 
 _REVIEWS = re.compile(

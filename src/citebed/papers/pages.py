@@ -366,6 +366,8 @@ _SAME_LINE, _BACK, _GAP = 0.55, 0.5, 1.9
 between the cells of a table."""
 _GUTTER = 4.0
 """Least width of a gutter, in points."""
+_HALF = 0.6
+"""Largest width of a line in a column, by the width of the text."""
 _CROSSING, _CROSSING_PAGE, _ONE_COLUMN = 0.12, 0.3, 0.4
 """The largest share of lines that may cross a gutter: in a document, on a page with other columns,
 and on a page with the document's columns."""
@@ -470,23 +472,27 @@ def find_page_gutters(
 ) -> Sequence[float]:
     """Return the gutters of a page: the document's, or its own if its lines cross those.
 
-    A page has its own gutters if it has a narrow column in the margin, or more columns. A gutter
-    has several lines on each side, and much fewer across.
+    A page has its own gutters if it has a narrow column in the margin, more columns, or columns
+    only below text that has none. A gutter has several lines on each side, and much fewer across.
     """
     across = sum(_column(line, gutters) < 0 for line in lines)
     if (gutters and across <= _ONE_COLUMN * len(lines)) or not lines:
         return gutters
-    wide = [line for line in lines if line.right - line.left > 0.1 * width]
-    lefts = np.sort([line.left for line in wide])
-    rights = np.sort([line.right for line in wide])
-    x = np.arange(int(width))
-    before = np.searchsorted(rights, x + 1, side="right")
-    behind = len(wide) - np.searchsorted(lefts, x - 1, side="left")
-    few = np.minimum(before, behind)
-    free = (few >= _FEWEST) & (len(wide) - before - behind < _CROSSING_PAGE * few)
-    edges = np.flatnonzero(np.diff(np.concatenate(([0], free, [0])))).reshape(-1, 2)
-    own = [float(left + right) / 2 for left, right in edges if right - left >= _GUTTER]
-    return own or gutters
+    most = max(line.right for line in lines) - min(line.left for line in lines)
+    for widest in (_HALF * most, most):
+        some = [line for line in lines if 0.1 * width < line.right - line.left <= widest]
+        lefts = np.sort([line.left for line in some])
+        rights = np.sort([line.right for line in some])
+        x = np.arange(int(width))
+        before = np.searchsorted(rights, x + 1, side="right")
+        behind = len(some) - np.searchsorted(lefts, x - 1, side="left")
+        few = np.minimum(before, behind)
+        free = (few >= _FEWEST) & (len(some) - before - behind < _CROSSING_PAGE * few)
+        edges = np.flatnonzero(np.diff(np.concatenate(([0], free, [0])))).reshape(-1, 2)
+        own = [float(left + right) / 2 for left, right in edges if right - left >= _GUTTER]
+        if own:
+            return own
+    return gutters
 
 
 def order_lines(lines: Sequence[Line], gutters: Sequence[float]) -> list[Line]:

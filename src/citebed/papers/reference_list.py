@@ -84,8 +84,9 @@ def find_references(lines: Sequence[Line], kinds: Sequence[Kind], style: Style) 
         if heads_references(line.text):
             after = text[at + 1 :]
             numbered = _numbered_list(after, first=range(8))
-            lists.append(numbered or _unnumbered_list(after, headings, style))
-    best = max(lists, key=lambda some: 2 * _dated_entries(some) - len(some), default=[])
+            unnumbered = _unnumbered_list(after, headings, style)
+            lists.append(numbered if _score(numbered) >= 0.7 * _score(unnumbered) else unnumbered)
+    best = max(lists, key=_score, default=[])
     if _dated_entries(best) < 3:
         best = _numbered_list(text) or best
     return _with_continuations(best, lists)
@@ -95,11 +96,16 @@ def _dated_entries(entries: Sequence[Entry]) -> int:
     return sum(entry.is_dated for entry in entries)
 
 
+def _score(entries: Sequence[Entry]) -> int:
+    """Return how many more entries have a year than have none."""
+    return 2 * _dated_entries(entries) - len(entries)
+
+
 def _with_continuations(best: list[Entry], lists: Sequence[list[Entry]]) -> list[Entry]:
     """Return a list with later ones that continue its numbers, as after the methods of a paper."""
     taken = {id(line) for entry in best for line in entry.lines}
     for other in lists:
-        labels = best[-1].label, other[0].label if other else ""
+        labels = (best[-1].label, other[0].label) if best and other else ("", "")
         follows = all(map(str.isdigit, labels)) and int(labels[1]) - int(labels[0]) == 1
         if follows and not any(id(line) in taken for entry in other for line in entry.lines):
             best = [*best, *other]
