@@ -293,16 +293,13 @@ def score(pdf: Path, truth: Truth, errors: bool) -> tuple[Counter[str], Annotati
     _compare_texts(truth, made, counts, errors)
     right = 2 * counts["cited"] / max(counts["our_cites"] + counts["their_cites"], 1)
     wrong = min(len(matched) / max(len(truth.references), 1), right) < 0.95
-    noted = any(_DISAGREES.search(note) for note in (*paper.notes, *getattr(made, "notes", ())))
+    noted = bool(made.notes) or not made.references
     counts["wrong" if wrong else "fine"] += 1
     counts["warned" if wrong else "false"] += noted
     if errors:
-        for note in (*paper.notes, *getattr(made, "notes", ())):
+        for note in (*paper.notes, *made.notes):
             print(f"   NOTE {note}")
     return counts, made
-
-
-_DISAGREES = re.compile(r"\bmarkers?\b|no reference list")
 
 
 def _compare_citations(
@@ -486,7 +483,7 @@ def count_only(pdf: Path) -> None:
         f"paragraphs cite {len({c for s in sentences for c in s.cites})} of them; "
         f"{len(made.authors)} authors; {len(made.title)} characters of title; {seconds:.2f} s"
     )
-    for note in (*paper.notes, *getattr(made, "notes", ())):
+    for note in (*paper.notes, *made.notes):
         print(f"   NOTE {note}")
 
 

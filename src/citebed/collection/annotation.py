@@ -103,7 +103,8 @@ def annotate_papers(
             yield AnnotatedPaper(path, None, (paper.what,))
         else:
             made = annotate_paper(paper, path.stem, sections=wanted, against=known)
-            yield AnnotatedPaper(path, made, paper.notes)
+            failed = not made.contexts and made.notes  # it cites, and no citing paragraph was found
+            yield AnnotatedPaper(path, None if failed else made, (*paper.notes, *made.notes))
 
 
 def _listed(paths: Paths) -> list[str | Path]:

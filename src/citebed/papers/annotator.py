@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 from unicodedata import normalize
 
@@ -29,6 +29,7 @@ from citebed.text.markers import Marker, markers, numbers
 from citebed.text.names import family_name
 from citebed.text.normalise import fold, unique
 from citebed.text.sentences import sentence_spans
+from citebed.wording import count
 
 _YEAR = re.compile(r"\b((?:1[5-9]|20)\d\d)([a-z]?)\b")
 _FAMILY = re.compile(r"[^\W\d_][\w'’\u0300-\u036f\-]+")
@@ -67,6 +68,8 @@ _NAMED_REF = re.compile(
 _YEAR_IN_BRACKETS = re.compile(r"[(\[]([^()\[\]]{0,300}?(?:1[5-9]|20)\d\d[^()\[\]]{0,200})[)\]]")
 _UNUSUAL = 0.8
 """Confidence of a marker of unknown form that contains the name and year of an entry."""
+_NOTED = 0.9
+"""Confidence of a footnote's number with what the footnote cites."""
 _MOST = 0.5
 _INCOMPLETE = 0.6
 """Confidence of a marker with references that are not in the list; a person should check it."""
@@ -91,6 +94,10 @@ class ReferenceIndex:
     """Number of ids missing between 1 and the highest."""
     round_cite: bool = False
     """True if the paper cites with numbers in round brackets."""
+    has_labels: bool = True
+    """True if the ids are printed in the list; otherwise they are only counted."""
+    by_note: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """If footnotes cite: what each of them cites, by its number."""
 
     def links(self, text: str) -> list[Link]:
         """Return the markers in a text with the entries that they cite.
@@ -99,6 +106,8 @@ class ReferenceIndex:
         its numbers after "ref.", as raised digits (but not powers of units and variables, or
         charges) and, if the paper cites so, in round brackets (but not equations and steps).
         """
+        if self.by_note:
+            return self._note_links(text)
         own = []
         for match in _BRACKET.finditer(text):
             parts = [part.replace(" ", "") for part in _PARTED.split(match[1].strip())]
@@ -129,6 +138,16 @@ class ReferenceIndex:
         every += self._named_links(text, every)
         return sorted(every)
 
+    def _note_links(self, text: str) -> list[Link]:
+        """Return the numbers of footnotes with what the footnotes cite."""
+        links = []
+        for match in _RAISED.finditer(text):
+            notes = numbers(match[0].translate(_DIGITS)) or ()
+            cites = unique(cite for note in notes for cite in self.by_note.get(note, ()))
+            if cites and not _POWER.search(text[max(0, match.start() - 14) : match.start()]):
+                links.append(Link(*match.span(), cites, _NOTED))
+        return links
+
     def _named_links(self, text: str, others: Sequence[Link]) -> Iterator[Link]:
         """Yield brackets with a year that stands behind the name of an entry of that year.
 
@@ -156,7 +175,7 @@ class ReferenceIndex:
         cites: list[str] = []
         missing = 0
         for cite in marker.cites:
-            ids = (cite,) if cite in self.ids else self._entries_named(cite)
+            ids = (cite,) if cite in self.ids else self.entries_named(cite)
             if len(ids) == 1:
                 cites.append(ids[0])
             else:
@@ -164,7 +183,7 @@ class ReferenceIndex:
         confidence = _INCOMPLETE if missing else 0.995 - 0.02 * min(self.gaps, 5)
         return Link(marker.start, marker.end, tuple(cites), confidence)
 
-    def _entries_named(self, cite: str) -> tuple[str, ...]:
+    def entries_named(self, cite: str) -> tuple[str, ...]:
         """Return the entries with the name and the year of a citation."""
         year = _YEAR.search(cite)
         before = _NAMES_END.split(cite, maxsplit=1)[0]
@@ -260,19 +279,30 @@ def annotate(
     free = FreeIds()
     ids = [free.take(entry.label or str(at)) for at, entry in enumerate(paper.references, 1)]
     parsed = [parse_reference(entry.printed) for entry in paper.references]
-    index = index_references(parsed, ids, [each.content.text for each in paper.paragraphs])
+    texts = [each.content.text for each in paper.paragraphs]
+    labelled = any(entry.label for entry in paper.references)
+    by_note = {number: tuple(ids[at] for at in places) for number, places in paper.footnotes}
+    index = replace(index_references(parsed, ids, texts), has_labels=labelled, by_note=by_note)
     places = [entry.content.boxes() for entry in paper.references]
-    parts = _parts(paper, sections, index)
+    links = list(map(index.links, texts))
+    parts = _parts(paper, sections, links)
     contexts: list[AnnotatedContext] = []
-    for paragraph in paper.paragraphs:
+    for paragraph, linked in zip(paper.paragraphs, links, strict=True):
         part = parts.get(paragraph.section)
-        if part is not None and (links := index.links(paragraph.content.text)):
-            sentences = tuple(_sentences(paragraph, links))
+        if part is not None and linked:
+            sentences = tuple(_sentences(paragraph, linked))
             confidence = min(sentence.confidence for sentence in sentences)
             number = f"{len(contexts) + 1:02d}"
             contexts.append(
                 AnnotatedContext(number, part, paragraph.section, confidence, sentences)
             )
+    notes = list(_disagreements(texts, links, index))
+    if not contexts and sections and (citing := sum(map(bool, links))):
+        notes.insert(
+            0,
+            f"{count(citing, 'paragraph')} with citations, but none of them in "
+            f"{' or '.join(sections)}; use --sections all",
+        )
     return Annotation(
         paper_id=paper.doi or paper_id,
         doi=paper.doi,
@@ -283,11 +313,62 @@ def annotate(
         contexts=tuple(contexts),
         references=tuple(annotate_references(ids, places, parsed, against)),
         pages=paper.pages,
+        notes=tuple(notes),
     )
 
 
+_UNKNOWN, _UNCITED, _UNRESOLVED = 0.05, 0.25, 0.15
+"""Shares above which markers and list disagree: cited numbers that are not in the list, entries
+that nothing cites, and names and years of no entry."""
+_FEW = 3
+
+
+def _disagreements(
+    texts: Sequence[str], links: Sequence[Sequence[Link]], index: ReferenceIndex
+) -> Iterator[str]:
+    """Yield notes where the citation markers of a paper and its reference list disagree."""
+    cited = {cite for linked in links for link in linked for cite in link.cites}
+    every = [cite for text in texts for marker in markers(text) for cite in marker.cites]
+    if index.by_note:
+        return
+    if not index.ids:
+        if len(every) > _FEW:
+            yield f"{count(len(every), 'citation marker')}, but no reference list was found"
+        return
+    if index.has_labels and all(map(str.isdigit, index.ids)):
+        raised = (
+            cite
+            for text in texts
+            for match in _RAISED.finditer(text)
+            if not _POWER.search(text[max(0, match.start() - 14) : match.start()])
+            for cite in numbers(match[0].translate(_DIGITS)) or ()
+        )
+        known = {int(each) for each in index.ids}
+        used = {int(cite) for cite in (*every, *raised) if cite.isdigit() and len(cite) < 4}
+        missing = ({*used, *range(1, max(known))} - known) - {0}
+        if len(missing) >= _FEW and len(missing) > _UNKNOWN * len(known | missing):
+            yield (
+                f"the paper cites {count(len(used | known), 'reference')}, but the list that was "
+                f"read has {len(known):,}: it was probably not read completely"
+            )
+    else:
+        named = [cite for cite in every if not cite.isdigit() and _YEAR.search(cite)]
+        unresolved = [cite for cite in named if len(index.entries_named(cite)) != 1]
+        if len(unresolved) > max(_FEW, _UNRESOLVED * len(named)):
+            yield (
+                f"{len(unresolved):,} of {count(len(named), 'citation marker')} match no entry of "
+                f"the reference list, for example {unresolved[0]}"
+            )
+    uncited = index.ids - cited
+    if len(uncited) > max(_FEW, _UNCITED * len(index.ids)):
+        yield (
+            f"no citation marker was found for {len(uncited):,} of "
+            f"{count(len(index.ids), 'reference')}"
+        )
+
+
 def _parts(
-    paper: ReadPaper, sections: Collection[str], index: ReferenceIndex
+    paper: ReadPaper, sections: Collection[str], links: Sequence[Sequence[Link]]
 ) -> dict[str, str | None]:
     """Return for each section its part of the paper, or ``None`` for other sections.
 
@@ -301,7 +382,9 @@ def _parts(
         return named
     second = tops[first + 1]
     cites = [
-        bool(index.links(p.content.text)) for p in paper.paragraphs if _top(p.section) == second
+        bool(linked)
+        for p, linked in zip(paper.paragraphs, links, strict=True)
+        if _top(p.section) == second
     ]
     if sum(cites) >= _LEAST_CITING and sum(cites) >= _LEAST_SHARE * len(cites):
         return {

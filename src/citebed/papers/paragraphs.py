@@ -71,7 +71,18 @@ def split_body(
             before = _Previous(line=line, is_item=paragraphs[-1].is_item)
         elif kind is not Kind.RUNNING:
             before.interrupted = True
-    return paragraphs
+    return [paragraph for paragraph in paragraphs if not _lists_names(paragraph)]
+
+
+_NAMES, _CAPITALISED = 30, 0.6
+"""Fewest words, and least share of capitalised ones, in a list of authors and institutions."""
+
+
+def _lists_names(paragraph: Paragraph) -> bool:
+    """Return True for a list of names, as collaborations print their authors."""
+    words = [word.text for line in paragraph.lines for word in line.words if word.text[0].isalpha()]
+    capitalised = sum(word[0].isupper() for word in words)
+    return len(words) >= _NAMES and capitalised > _CAPITALISED * len(words)
 
 
 class _Headings:

@@ -20,6 +20,7 @@ import pypdfium2.raw as pdfium
 from citebed.errors import CitebedError
 from citebed.files.file_kinds import HEAD_BYTES, explain_not_pdf, is_pdf
 from citebed.files.limits import effective_limit, format_size
+from citebed.papers.footnotes import cite_in_footnotes, find_footnotes
 from citebed.papers.front_matter import (
     FrontMatter,
     find_abstract,
@@ -121,6 +122,8 @@ def _is_cut_short(data: bytes) -> bool:
 
 # --- Read the document --------------------------------------------------------------------------
 
+_CITING = 0.25
+"""Share of the footnotes that must cite, so that their numbers are citation markers."""
 _BRACKETS = re.compile(r"\[\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*\]|\(\D{2,60}\d{4}[a-z]?\)")
 
 
@@ -152,15 +155,32 @@ def read_document(document: pypdfium2.PdfDocument) -> ReadPaper:
     lines, kinds = [line for line, _ in rest], [kind for _, kind in rest]
     entries = find_references(lines, kinds, style)
     listed = {id(line) for entry in entries for line in entry.lines}
-    body = split_body(lines, kinds, style, listed)
-    numbered = any(entry.label.isdigit() for entry in entries) or not entries
-    summary, *paragraphs = _place_paragraphs([Paragraph("", abstract), *body], style, numbered)
+    notes = [] if any(entry.label for entry in entries) else find_footnotes(lines, kinds, style)
+    noted = {id(line) for note in notes for line in note.lines} - listed
+    body = split_body(lines, kinds, style, listed | noted)
     references = []
     for entry, content in zip(entries, place_texts([e.lines for e in entries]), strict=True):
         printed = "\n".join(line.text for line in entry.lines)
         own = content.without_start(label_length(entry.label, content.text))
         printed = printed[label_length(entry.label, printed) :]
         references.append(ReferenceEntry(entry.label, own, printed))
+    raised_cite, cited_in = _raised_numbers_cite(body), dict[str, tuple[int, ...]]()
+    if raised_cite and notes:
+        texts = place_texts([note.lines for note in notes])
+        found, cited_in = cite_in_footnotes(
+            [
+                (note.number, text.without_start(len(note.number)))
+                for note, text in zip(notes, texts, strict=True)
+            ],
+            references,
+        )
+        if len(cited_in) >= _CITING * len(notes):
+            references = found
+        else:
+            cited_in = {}
+    # In a list without numbers, raised numbers are those of footnotes.
+    raised_cite &= not entries or bool(cited_in) or any(each.label.isdigit() for each in entries)
+    summary, *paragraphs = _place_paragraphs([Paragraph("", abstract), *body], style, raised_cite)
     cited = {doi_in(entry.content.text) for entry in references}
     return ReadPaper(
         title=front.title,
@@ -171,19 +191,22 @@ def read_document(document: pypdfium2.PdfDocument) -> ReadPaper:
         paragraphs=tuple(paragraphs),
         references=tuple(references),
         pages=tuple(sizes),
+        footnotes=tuple(cited_in.items()),
         notes=front.notes,
     )
 
 
-def _place_paragraphs(
-    paragraphs: Sequence[Paragraph], style: Style, numbered: bool
-) -> list[ReadParagraph]:
-    """Return paragraphs with their text; raised numbers cite only entries that are ``numbered``."""
+def _raised_numbers_cite(paragraphs: Sequence[Paragraph]) -> bool:
+    """Return True if a paper has many more raised numbers than citations in brackets."""
     raised = sum(count_raised_numbers(paragraph.lines) for paragraph in paragraphs)
     brackets = sum(len(_BRACKETS.findall(line.text)) for p in paragraphs for line in p.lines)
-    texts = place_texts(
-        [p.lines for p in paragraphs], raised_cite=numbered and raised > 2 * brackets
-    )
+    return raised > 2 * brackets
+
+
+def _place_paragraphs(
+    paragraphs: Sequence[Paragraph], style: Style, raised_cite: bool
+) -> list[ReadParagraph]:
+    texts = place_texts([p.lines for p in paragraphs], raised_cite=raised_cite)
     read = []
     for paragraph, content in zip(paragraphs, texts, strict=True):
         text = content.text

@@ -54,6 +54,8 @@ _HANGING = 0.6
 """Least indent, in font sizes."""
 _NEXT_LABEL, _NEXT_AFTER_GAP = 250, 25
 """Lines in which the next label must follow, and the one after a missing label."""
+_TEXT, _PAGE_ENTRIES = 5, 12
+"""Fewest lines of text above footnotes, and fewest entries for each such text in a list."""
 _USUAL_LINES = 12
 """Most lines of most entries."""
 
@@ -133,7 +135,7 @@ def _numbered_list(lines: Sequence[Line], first: range | None = None) -> list[En
                     continue
                 chain = _follow_labels(lines, places, number, begin)
                 entries = _numbered_entries(lines, chain)
-                if not first and not _are_references(entries, [at for _, at in chain]):
+                if not first and not _are_references(entries, lines, [at for _, at in chain]):
                     continue
                 if _dated_entries(entries) > _dated_entries(best):
                     best = entries
@@ -177,9 +179,20 @@ def _has_size(line: Line, size: float) -> bool:
     return same > 0.3 * letters
 
 
-def _are_references(entries: Sequence[Entry], at: Sequence[int]) -> bool:
+def _are_references(entries: Sequence[Entry], lines: Sequence[Line], at: Sequence[int]) -> bool:
+    """Return True if numbered entries are neither a list in the text nor footnotes.
+
+    References have a year and few lines, and the pages of a list have little other text, while each
+    page with footnotes has text in larger print above them.
+    """
     usual = median(after - before for before, after in pairwise(at)) if len(at) > 2 else 0
-    return 0 < usual <= _USUAL_LINES and _dated_entries(entries) > 0.6 * len(entries)
+    size = lines[at[0]].size
+    larger = [
+        sum(line.size > 1.04 * size for line in lines[before:after]) > _TEXT
+        for before, after in pairwise(at)
+    ]
+    dated = _dated_entries(entries) > 0.6 * len(entries)
+    return dated and 0 < usual <= _USUAL_LINES and _PAGE_ENTRIES * sum(larger) < len(entries)
 
 
 def _numbered_entries(lines: Sequence[Line], chain: Sequence[tuple[int, int]]) -> list[Entry]:

@@ -63,6 +63,8 @@ _MATH = re.compile(
     r"\b(?:cm|lm)(?:mi|sy|ex|bsy|mib)|txex|txsy|txmi|math|symbol|mtsy|msam|msbm|wasy", re.I
 )
 _SMALL_CAPITALS = re.compile(r"\b(?:cm|ec)csc|\bsf(?:cc|xc)|csc\d|smallcap|smcp|-sc\b|caps", re.I)
+_LARGER = 0.4
+"""Share of the most common size's characters that a larger size of prose has at least."""
 _MARGIN_LINES = 3
 _NEAR, _SMALL_LINES = 3.2, 3
 """Largest step in font sizes, and fewest lines, of smaller prose below a heading."""
@@ -98,11 +100,15 @@ class Style:
 
 
 def measure_style(lines: Sequence[Line]) -> Style:
-    """Return the style of most characters before the reference list."""
+    """Return the style of most characters before the reference list.
+
+    If a smaller size has more characters, it belongs to long footnotes or lists of authors.
+    """
     sizes: Counter[float] = Counter()
     for line in takewhile(lambda line: not heads_references(line.text), lines):
         sizes[round(line.size * 4) / 4] += len(line.text)
-    size = sizes.most_common(1)[0][0] if sizes else 10.0
+    most = max(sizes.values(), default=0)
+    size = max((size for size, number in sizes.items() if number > _LARGER * most), default=10.0)
     prose = [line for line in lines if has_size(line, size)]
     fonts: Counter[str] = Counter()
     for line in prose:

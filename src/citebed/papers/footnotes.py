@@ -1,0 +1,184 @@
+"""Footnotes that cite: the full reference at the first mention, then a short form or "ibid.".
+
+Law and history cite so. Each work is an entry of the paper's references, whether it stands in a
+list at the end or only in footnotes, and the number of a footnote in the text cites the works that
+the footnote names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from citebed.papers.pages import Line
+from citebed.papers.paper import PlacedText, ReferenceEntry
+from citebed.papers.references import ParsedReference, parse_reference
+from citebed.papers.structure import Kind, Style, has_size, letters_only
+from citebed.text.names import family_name
+
+_NUMBER = re.compile(r"(\d{1,3})(?:$|(?=[^\d.,)\]–-]|[.)]\s)\s*[.)]?\s*(?=\S))")
+_FEWEST = 4
+_FAR, _FAR_AFTER_GAP = 500, 150
+"""Lines in which the next footnote must follow, and the one after a missing number."""
+_BETWEEN = re.compile(
+    r";\s+|(?<=[.)])\s+(?=(?:vgl|siehe|s\. auch|dazu|hierzu|so auch|ähnlich|ferner|anders|zuletzt"
+    r"|grundlegend|see|cf|compare|but see|voir|véase)\b)",
+    re.IGNORECASE,
+)
+"""What separates the works in a footnote."""
+_CUE = re.compile(
+    r"(?:(?:vgl|siehe|s|dazu|hierzu|so|ähnlich|ferner|auch|etwa|nur|zuletzt|grundlegend"
+    r"|zum folgenden|statt vieler|näher|ausführlich|see|also|cf|compare|e\.g|but|for example"
+    r"|z\. ?b|voir|véase|hier)\b[.,:]?\s+)+",
+    re.IGNORECASE,
+)
+_AGAIN = re.compile(
+    r"(?:ebd\b|ebenda\b|ibid\b|ibidem\b|id\b\.|idem\b|loc\. ?cit|a\. ?a\. ?o\b)", re.IGNORECASE
+)
+"""The work that was cited last."""
+_EARLIER = re.compile(
+    r"\((?:wie )?(?:Anm|Fn|Fußn|Fußnote|Anmerkung|n|note|supra note)\.? ?(\d{1,3})\)"
+    r"|\b(?:supra note|Fn\.|Anm\.) ?(\d{1,3})\b",
+    re.IGNORECASE,
+)
+_YEAR = re.compile(r"(?<![\d/])(?:1[5-9]|20)\d\d(?!\d)|\bo\. ?J\.|\bn\. ?d\.")
+_WORD = re.compile(r"[^\W\d_]{4,}")
+_NAME = re.compile(r"[^\W\d_][\w’'-]+")
+_SAME_AUTHOR = re.compile(r"(?:ders|dies|derselbe|dieselbe)\b", re.IGNORECASE)
+_SAME_WORK = 0.8
+"""Share of their words that two full references to the same work have in common."""
+_SHORTEST = 30
+"""Fewest characters of a full reference."""
+
+
+@dataclass
+class Footnote:
+    """The lines of a footnote, and its number, which begins its text."""
+
+    number: str
+    lines: list[Line]
+
+
+def find_footnotes(lines: Sequence[Line], kinds: Sequence[Kind], style: Style) -> list[Footnote]:
+    """Return the numbered notes in small print whose numbers count up through the paper."""
+    small = [
+        line
+        for line, kind in zip(lines, kinds, strict=True)
+        if kind not in (Kind.RUNNING, Kind.CAPTION) and line.size < 0.97 * style.size
+    ]
+    places: dict[int, list[int]] = defaultdict(list)
+    for at, line in enumerate(small):
+        if number := _NUMBER.match(line.text):
+            places[int(number[1])].append(at)
+    best: list[tuple[int, int]] = []
+    for begin in places[1]:
+        chain = [(1, begin)]
+        while True:
+            last = chain[-1]
+            following = (
+                (last[0] + step, at)
+                for step in (1, 2, 3)
+                for at in places.get(last[0] + step, ())
+                if last[1] < at <= last[1] + (_FAR if step == 1 else _FAR_AFTER_GAP)
+                and has_size(small[at], small[begin].size)
+            )
+            found = next(following, None)
+            if found is None:
+                break
+            chain.append(found)
+        best = max(best, chain, key=len)
+    pages = {small[at].page for _, at in best}
+    if len(best) < _FEWEST or len(pages) < 2:
+        return []
+    ends = [at for _, at in best[1:]] + [len(small)]
+    return [
+        Footnote(str(number), [line for line in small[at:end] if has_size(line, small[at].size)])
+        for (number, at), end in zip(best, ends, strict=True)
+    ]
+
+
+def cite_in_footnotes(
+    footnotes: Sequence[tuple[str, PlacedText]], listed: Sequence[ReferenceEntry]
+) -> tuple[list[ReferenceEntry], dict[str, tuple[int, ...]]]:
+    """Return the references of a paper, and the places in them of what each footnote cites.
+
+    ``listed`` are the entries of its list; works that are not in it are added.
+    """
+    works = _Works(listed)
+    cited: dict[str, tuple[int, ...]] = {}
+    last: int | None = None
+    for number, content in footnotes:
+        found: list[int] = []
+        at = 0
+        for match in [*_BETWEEN.finditer(content.text), None]:
+            end = match.start() if match else len(content.text)
+            cue = _CUE.match(content.text, at)
+            part = content.part(cue.end() if cue else at, end)
+            at = match.end() if match else end
+            work = works.find(part, last, cited)
+            if work is not None:
+                found.append(work)
+                last = work
+        cited[number] = tuple(dict.fromkeys(found))
+    return works.entries, {number: some for number, some in cited.items() if some}
+
+
+class _Works:
+    """The works that a paper has cited so far."""
+
+    def __init__(self, listed: Sequence[ReferenceEntry]) -> None:
+        self.entries: list[ReferenceEntry] = []
+        self._parsed: list[ParsedReference] = []
+        self._words: list[set[str]] = []
+        self._by_family: dict[str, list[int]] = defaultdict(list)
+        for entry in listed:
+            self._add(entry, parse_reference(entry.printed))
+
+    def _add(self, entry: ReferenceEntry, parsed: ParsedReference) -> int:
+        work = len(self.entries)
+        self.entries.append(entry)
+        self._parsed.append(parsed)
+        self._words.append(_words(parsed.text))
+        for family in _families(parsed):
+            self._by_family[family].append(work)
+        return work
+
+    def find(
+        self, part: PlacedText, last: int | None, cited: dict[str, tuple[int, ...]]
+    ) -> int | None:
+        """Return the work that a part of a footnote cites; a full reference may be a new one."""
+        text, words = part.text, _words(part.text)
+        if _AGAIN.match(text):
+            return last
+
+        def shared(work: int) -> float:
+            return len(words & self._words[work]) / max(min(len(words), len(self._words[work])), 1)
+
+        if earlier := _EARLIER.search(text):
+            return max(cited.get(earlier[1] or earlier[2], ()), key=shared, default=None)
+        parsed = parse_reference(text)
+        families = set(map(letters_only, _NAME.findall(text[:120])))
+        if last is not None and _SAME_AUTHOR.match(text):
+            families.update(_families(self._parsed[last]))
+        works = [work for name in sorted(families) for work in self._by_family.get(name, ())]
+        year = _YEAR.search(text)
+        dated = [work for work in works if year and str(self._parsed[work].year) == year[0]]
+        best = max(dated or works, key=shared, default=None)
+        is_full = len(text) >= _SHORTEST and bool(parsed.title) and year is not None
+        if best is not None and (
+            not is_full or (self._parsed[best].year == parsed.year and shared(best) > _SAME_WORK)
+        ):
+            return best
+        if not is_full or not (parsed.authors or parsed.doi):
+            return None
+        return self._add(ReferenceEntry("", part, text), parsed)
+
+
+def _words(text: str) -> set[str]:
+    return set(map(letters_only, _WORD.findall(text)))
+
+
+def _families(parsed: ParsedReference) -> list[str]:
+    return [letters_only(family_name(name).split()[-1]) for name in parsed.authors]
