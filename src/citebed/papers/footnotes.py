@@ -14,12 +14,14 @@ from dataclasses import dataclass
 
 from citebed.papers.pages import Line
 from citebed.papers.paper import PlacedText, ReferenceEntry
+from citebed.papers.reference_list import between
 from citebed.papers.references import ParsedReference, parse_reference
 from citebed.papers.structure import Kind, Style, has_size, letters_only
 from citebed.text.names import family_name
 
 _NUMBER = re.compile(r"(\d{1,3})(?:$|(?=[^\d.,)\]–-]|[.)]\s)\s*[.)]?\s*(?=\S))")
-_FEWEST = 4
+_FEWEST, _MOST_STARTS = 4, 50
+"""Fewest footnotes, and most lines that are tried as the first one."""
 _FAR, _FAR_AFTER_GAP = 500, 150
 """Lines in which the next footnote must follow, and the one after a missing number."""
 _BETWEEN = re.compile(
@@ -73,16 +75,15 @@ def find_footnotes(lines: Sequence[Line], kinds: Sequence[Kind], style: Style) -
         if number := _NUMBER.match(line.text):
             places[int(number[1])].append(at)
     best: list[tuple[int, int]] = []
-    for begin in places[1]:
+    for begin in places[1][:_MOST_STARTS]:
         chain = [(1, begin)]
         while True:
             last = chain[-1]
             following = (
                 (last[0] + step, at)
-                for step in (1, 2, 3)
-                for at in places.get(last[0] + step, ())
-                if last[1] < at <= last[1] + (_FAR if step == 1 else _FAR_AFTER_GAP)
-                and has_size(small[at], small[begin].size)
+                for step, far in ((1, _FAR), (2, _FAR_AFTER_GAP), (3, _FAR_AFTER_GAP))
+                for at in between(places.get(last[0] + step, ()), last[1], last[1] + far)
+                if has_size(small[at], small[begin].size)
             )
             found = next(following, None)
             if found is None:

@@ -9,6 +9,7 @@ ways to split a list are possible, we take the one that gives the most entries w
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -56,6 +57,8 @@ _NEXT_LABEL, _NEXT_AFTER_GAP = 250, 25
 """Lines in which the next label must follow, and the one after a missing label."""
 _TEXT, _PAGE_ENTRIES = 5, 12
 """Fewest lines of text above footnotes, and fewest entries for each such text in a list."""
+_MOST_LISTS = 50
+"""Headings, or first labels, that are tried."""
 _USUAL_LINES = 12
 """Most lines of most entries."""
 
@@ -82,12 +85,12 @@ def find_references(lines: Sequence[Line], kinds: Sequence[Kind], style: Style) 
     ]
     headings = {id(line) for line, kind in zip(lines, kinds, strict=True) if kind is Kind.HEADING}
     lists = []
-    for at, line in enumerate(text):
-        if heads_references(line.text):
-            after = text[at + 1 :]
-            numbered = _numbered_list(after, first=range(8))
-            unnumbered = _unnumbered_list(after, headings, style)
-            lists.append(numbered if _score(numbered) >= 0.7 * _score(unnumbered) else unnumbered)
+    heads = [at for at, line in enumerate(text) if heads_references(line.text)]
+    for at in heads[-_MOST_LISTS:]:
+        after = text[at + 1 :]
+        numbered = _numbered_list(after, first=range(8))
+        unnumbered = _unnumbered_list(after, headings, style)
+        lists.append(numbered if _score(numbered) >= 0.7 * _score(unnumbered) else unnumbered)
     best = max(lists, key=_score, default=[])
     if _dated_entries(best) < 3:
         best = _numbered_list(text) or best
@@ -130,7 +133,7 @@ def _numbered_list(lines: Sequence[Line], first: range | None = None) -> list[En
             if label := pattern.match(line.text):
                 places[int(label[1])].append(at)
         for number in sorted(places) if first else (1,):
-            for begin in places.get(number, ()):
+            for begin in places.get(number, ())[:_MOST_LISTS]:
                 if first and begin not in first:
                     continue
                 chain = _follow_labels(lines, places, number, begin)
@@ -153,17 +156,20 @@ def _follow_labels(
         last = lines[begin]
         following = (
             (number + step, at)
-            for step in (1, 2, 3)
-            for at in places.get(number + step, ())
-            if begin < at <= begin + (_NEXT_LABEL if step == 1 else _NEXT_AFTER_GAP)
-            and _has_size(lines[at], last.size)
-            and _is_aligned(lines[at], last)
+            for step, far in ((1, _NEXT_LABEL), (2, _NEXT_AFTER_GAP), (3, _NEXT_AFTER_GAP))
+            for at in between(places.get(number + step, ()), begin, begin + far)
+            if _has_size(lines[at], last.size) and _is_aligned(lines[at], last)
         )
         found = next(following, None)
         if found is None:
             return chain
         number, begin = found
         chain.append(found)
+
+
+def between(places: Sequence[int], low: int, high: int) -> Sequence[int]:
+    """Return the sorted numbers above the first bound and up to the second."""
+    return places[bisect_right(places, low) : bisect_right(places, high)]
 
 
 def _is_aligned(line: Line, last: Line) -> bool:
