@@ -39,7 +39,6 @@ from citebed.papers.pdf_reader import read_document
 from citebed.papers.references import parse_reference
 from citebed.text.identifiers import normalise_doi
 from citebed.text.names import name_from_parts
-from common import shared_data
 
 _WORD = re.compile(r"[^\W\d_]+")
 _TOKEN = re.compile(r"[^\W_]+")
@@ -431,6 +430,8 @@ def header(name: str) -> str:
 
 
 def main() -> None:
+    from common import shared_data  # tests import this module without the folder bench/
+
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

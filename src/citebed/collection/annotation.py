@@ -103,7 +103,12 @@ def annotate_papers(
             yield AnnotatedPaper(path, None, (paper.what,))
         else:
             made = annotate_paper(paper, path.stem, sections=wanted, against=known)
-            failed = not made.contexts and made.notes  # it cites, and no citing paragraph was found
+            # It has citation markers, and no paragraph of any section that cites was read.
+            failed = (
+                not made.contexts
+                and bool(made.notes)
+                and not annotate_paper(paper, path.stem, sections=()).contexts
+            )
             yield AnnotatedPaper(path, None if failed else made, (*paper.notes, *made.notes))
 
 

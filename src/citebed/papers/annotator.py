@@ -328,12 +328,13 @@ def _disagreements(
 ) -> Iterator[str]:
     """Yield notes where the citation markers of a paper and its reference list disagree."""
     cited = {cite for linked in links for link in linked for cite in link.cites}
-    every = [cite for text in texts for marker in markers(text) for cite in marker.cites]
+    printed = [marker for text in texts for marker in markers(text)]
+    every = [cite for marker in printed for cite in marker.cites]
     if index.by_note:
         return
     if not index.ids:
-        if len(every) > _FEW:
-            yield f"{count(len(every), 'citation marker')}, but no reference list was found"
+        if len(printed) > _FEW:
+            yield f"{count(len(printed), 'citation marker')}, but no reference list was found"
         return
     if index.has_labels and all(map(str.isdigit, index.ids)):
         raised = (

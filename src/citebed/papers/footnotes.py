@@ -17,7 +17,7 @@ from citebed.papers.paper import PlacedText, ReferenceEntry
 from citebed.papers.reference_list import between
 from citebed.papers.references import ParsedReference, parse_reference
 from citebed.papers.structure import Kind, Style, has_size, letters_only
-from citebed.text.names import family_name
+from citebed.text.names import NAME, family_name
 
 _NUMBER = re.compile(r"(\d{1,3})(?:$|(?=[^\d.,)\]–-]|[.)]\s)\s*[.)]?\s*(?=\S))")
 _FEWEST, _MOST_STARTS = 4, 50
@@ -36,6 +36,13 @@ _CUE = re.compile(
     r"|z\. ?b|voir|véase|hier)\b[.,:]?\s+)+",
     re.IGNORECASE,
 )
+_PROSE = re.compile(
+    r"(?:zu[rm]?|im|in|der|die|das|den|dem|es|bei|eine[rnms]?|mit|von|the|on|for|as|this|these|an?)\b",
+    re.IGNORECASE,
+)
+"""Words that begin a sentence in a footnote, and no reference."""
+_LATER = re.compile(rf"(?<=[a-zäöüß] )(?=[A-Z][\w.’'-]+ ){NAME}(?:\s\([\w.]{{2,6}}\))?\s?[,:(]")
+"""The author of a reference that a sentence leads to."""
 _AGAIN = re.compile(
     r"(?:ebd\b|ebenda\b|ibid\b|ibidem\b|id\b\.|idem\b|loc\. ?cit|a\. ?a\. ?o\b)", re.IGNORECASE
 )
@@ -48,6 +55,10 @@ _EARLIER = re.compile(
 _YEAR = re.compile(r"(?<![\d/])(?:1[5-9]|20)\d\d(?!\d)|\bo\. ?J\.|\bn\. ?d\.")
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _NAME = re.compile(r"[^\W\d_][\w’'-]+")
+_HEAD = re.compile(
+    rf"({NAME}(?:(?:\s?/\s?|, | und | and | & ){NAME}){{0,5}})(?:\s\((?:Hrsg|Hg|eds?)\.?\))?\s?[:,]"
+)
+_AND = re.compile(r"\s?/\s?|, | und | and | & ")
 _SAME_AUTHOR = re.compile(r"(?:ders|dies|derselbe|dieselbe)\b", re.IGNORECASE)
 _SAME_WORK = 0.8
 """Share of their words that two full references to the same work have in common."""
@@ -116,7 +127,11 @@ def cite_in_footnotes(
         for match in [*_BETWEEN.finditer(content.text), None]:
             end = match.start() if match else len(content.text)
             cue = _CUE.match(content.text, at)
-            part = content.part(cue.end() if cue else at, end)
+            start = cue.end() if cue else at
+            if _PROSE.match(content.text, start):
+                later = _LATER.search(content.text, start, end)
+                start = later.start() if later else start
+            part = content.part(start, end)
             at = match.end() if match else end
             work = works.find(part, last, cited)
             if work is not None:
@@ -131,18 +146,21 @@ class _Works:
 
     def __init__(self, listed: Sequence[ReferenceEntry]) -> None:
         self.entries: list[ReferenceEntry] = []
-        self._parsed: list[ParsedReference] = []
+        self._years: list[int | None] = []
+        self._families: list[list[str]] = []
         self._words: list[set[str]] = []
         self._by_family: dict[str, list[int]] = defaultdict(list)
         for entry in listed:
-            self._add(entry, parse_reference(entry.printed))
+            parsed = parse_reference(entry.printed)
+            self._add(entry, parsed, _families(parsed))
 
-    def _add(self, entry: ReferenceEntry, parsed: ParsedReference) -> int:
+    def _add(self, entry: ReferenceEntry, parsed: ParsedReference, authors: list[str]) -> int:
         work = len(self.entries)
         self.entries.append(entry)
-        self._parsed.append(parsed)
+        self._years.append(parsed.year)
+        self._families.append(authors)
         self._words.append(_words(parsed.text))
-        for family in _families(parsed):
+        for family in authors:
             self._by_family[family].append(work)
         return work
 
@@ -161,20 +179,22 @@ class _Works:
             return max(cited.get(earlier[1] or earlier[2], ()), key=shared, default=None)
         parsed = parse_reference(text)
         families = set(map(letters_only, _NAME.findall(text[:120])))
+        authors = _families(parsed)
         if last is not None and _SAME_AUTHOR.match(text):
-            families.update(_families(self._parsed[last]))
+            authors = self._families[last]
+            families.update(authors)
         works = [work for name in sorted(families) for work in self._by_family.get(name, ())]
         year = _YEAR.search(text)
-        dated = [work for work in works if year and str(self._parsed[work].year) == year[0]]
+        dated = [work for work in works if year and str(self._years[work]) == year[0]]
         best = max(dated or works, key=shared, default=None)
-        is_full = len(text) >= _SHORTEST and bool(parsed.title) and year is not None
+        is_full = len(text) >= _SHORTEST and year is not None and not _PROSE.match(text)
         if best is not None and (
-            not is_full or (self._parsed[best].year == parsed.year and shared(best) > _SAME_WORK)
+            not is_full or (self._years[best] == parsed.year and shared(best) > _SAME_WORK)
         ):
             return best
-        if not is_full or not (parsed.authors or parsed.doi):
+        if not is_full or not (authors or parsed.doi):
             return None
-        return self._add(ReferenceEntry("", part, text), parsed)
+        return self._add(ReferenceEntry("", part, text), parsed, authors)
 
 
 def _words(text: str) -> set[str]:
@@ -182,4 +202,8 @@ def _words(text: str) -> set[str]:
 
 
 def _families(parsed: ParsedReference) -> list[str]:
-    return [letters_only(family_name(name).split()[-1]) for name in parsed.authors]
+    """Return the family names of the authors, also before a colon: "Anna Ash: Title"."""
+    names = [family_name(name) for name in parsed.authors]
+    if not names and (head := _HEAD.match(parsed.text)):
+        names = _AND.split(head[1])
+    return [letters_only(name.split()[-1]) for name in names if name.strip()]

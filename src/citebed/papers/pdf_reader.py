@@ -147,7 +147,10 @@ def read_document(document: pypdfium2.PdfDocument) -> ReadPaper:
         front = parse_front_matter(pages[0], style, buffer.raw[:-2].decode("utf-16-le", "replace"))
     lines = [line for page in pages for line in page if id(line) not in front.lines]
     kinds = classify_lines(lines, style, find_running_lines(pages))
-    abstract = find_abstract(lines, kinds)
+    notes = find_footnotes(lines, kinds, style)
+    noted = {id(line) for note in notes for line in note.lines}
+    above = [at for at, line in enumerate(lines) if id(line) not in noted]
+    abstract = find_abstract([lines[at] for at in above], [kinds[at] for at in above])
     in_abstract = set(map(id, abstract))
     rest = [
         (line, kind) for line, kind in zip(lines, kinds, strict=True) if id(line) not in in_abstract
@@ -155,9 +158,8 @@ def read_document(document: pypdfium2.PdfDocument) -> ReadPaper:
     lines, kinds = [line for line, _ in rest], [kind for _, kind in rest]
     entries = find_references(lines, kinds, style)
     listed = {id(line) for entry in entries for line in entry.lines}
-    notes = [] if any(entry.label for entry in entries) else find_footnotes(lines, kinds, style)
-    noted = {id(line) for note in notes for line in note.lines} - listed
-    body = split_body(lines, kinds, style, listed | noted)
+    notes = [] if any(entry.label for entry in entries) else notes
+    body = split_body(lines, kinds, style, listed | noted if notes else listed)
     references = []
     for entry, content in zip(entries, place_texts([e.lines for e in entries]), strict=True):
         printed = "\n".join(line.text for line in entry.lines)

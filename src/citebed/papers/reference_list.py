@@ -57,6 +57,8 @@ _NEXT_LABEL, _NEXT_AFTER_GAP = 250, 25
 """Lines in which the next label must follow, and the one after a missing label."""
 _TEXT, _PAGE_ENTRIES = 5, 12
 """Fewest lines of text above footnotes, and fewest entries for each such text in a list."""
+_FEWEST = 3
+"""Fewest entries of a list that needs no other sign."""
 _MOST_LISTS = 50
 """Headings, or first labels, that are tried."""
 _USUAL_LINES = 12
@@ -92,8 +94,15 @@ def find_references(lines: Sequence[Line], kinds: Sequence[Kind], style: Style) 
         unnumbered = _unnumbered_list(after, headings, style)
         lists.append(numbered if _score(numbered) >= 0.7 * _score(unnumbered) else unnumbered)
     best = max(lists, key=_score, default=[])
-    if _dated_entries(best) < 3:
+    if _score(best) < _FEWEST:
         best = _numbered_list(text) or best
+    if _score(best) < _FEWEST:  # below a heading of other words
+        ends = [at for at, line in enumerate(text) if id(line) in headings]
+        for at, end in pairwise([*ends[-_MOST_LISTS:], len(text)]):
+            entries = _unnumbered_list(text[at + 1 : end], headings, style)
+            named = sum(_NAMED.match(entry.lines[0].text) is not None for entry in entries)
+            if 2 * named > len(entries) and _score(entries) > max(_score(best), len(entries) / 2):
+                best = entries
     return _with_continuations(best, lists)
 
 
