@@ -56,6 +56,8 @@ def split_body(
         level = abs(one.baseline - after.baseline) < 0.3 * one.size and has_size(after, one.size)
         if level and after.left > one.right:
             rows |= {id(one), id(after)}
+    prose = [line for line, kind in zip(lines, kinds, strict=True) if kind is Kind.PROSE]
+    flush = _has_flush_paragraphs(prose, style)
     for line, kind in zip(lines, kinds, strict=True):
         if id(line) in references:
             continue
@@ -63,7 +65,11 @@ def split_body(
             headings.add(line, continues=before.is_heading and not before.interrupted)
             before = _Previous(is_heading=True)
         elif kind is Kind.PROSE and id(line) not in rows and _is_prose(line, style):
-            if not paragraphs or before.line is None or _begins_paragraph(line, before, style):
+            if (
+                not paragraphs
+                or before.line is None
+                or _begins_paragraph(line, before, style, flush)
+            ):
                 item = _BULLET.match(line.text) is not None
                 paragraphs.append(Paragraph(headings.section, [line], item))
             else:
@@ -147,7 +153,18 @@ def _is_prose(line: Line, style: Style) -> bool:
     return letters > 0.4 * len(line.text) or line.right > right - style.size
 
 
-def _begins_paragraph(line: Line, before: _Previous, style: Style) -> bool:
+def _has_flush_paragraphs(prose: Sequence[Line], style: Style) -> bool:
+    """Return True for justified prose whose paragraphs have no indent."""
+    edges = [style.edges(line) for line in prose]
+    whole = sum(edge[1] - line.right < style.size for line, edge in zip(prose, edges, strict=True))
+    indented = sum(
+        0.5 * style.size < line.left - edge[0] < 4 * style.size
+        for line, edge in zip(prose, edges, strict=True)
+    )
+    return whole > 0.75 * len(prose) and indented < 0.02 * len(prose)
+
+
+def _begins_paragraph(line: Line, before: _Previous, style: Style, flush: bool) -> bool:
     last = before.line
     assert last is not None
     left, last_right = style.edges(line)[0], style.edges(last)[1]
@@ -173,7 +190,7 @@ def _begins_paragraph(line: Line, before: _Previous, style: Style) -> bool:
     if last.left - line.left > 0.4 * style.size and _hangs(last, last, style):  # after a list
         return _looks_ended(last) and last.right < last_right - 1.5 * style.size
     early = last.right < last_right - 1.5 * style.size
-    return early and _looks_ended(last) and indented
+    return early and _looks_ended(last) and (indented or flush)
 
 
 def _hangs(line: Line, last: Line, style: Style) -> bool:

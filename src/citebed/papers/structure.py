@@ -263,9 +263,17 @@ def plain_heading(text: str) -> str:
 def _heading_looks(lines: Sequence[Line], style: Style) -> set[Look]:
     """Return the looks of the lines that are certainly headings.
 
-    These have known names such as "References", or numbers that count up.
+    These have known names such as "References", numbers that count up, or stand alone several times
+    between paragraphs.
     """
     numbers: dict[Look, list[str]] = defaultdict(list)
+    alone: dict[Look, list[bool]] = defaultdict(list)
+    for before, line, after in zip(lines, lines[1:], lines[2:], strict=False):
+        if _may_be_heading(line, style, other_font=False) and line.size > 0.9 * style.size:
+            ended = before.text.rstrip().endswith((".", "!", "?", ":", ".”", ")", "]"))
+            prose = after.main.font.name == style.font and has_size(after, style.size)
+            starts = line.text[:1].isupper() and after.text[:1].isupper()
+            alone[_look(line)].append(ended and prose and starts)
     looks = set()
     for line in lines:
         plain = plain_heading(line.text)
@@ -277,6 +285,7 @@ def _heading_looks(lines: Sequence[Line], style: Style) -> set[Look]:
             looks.add(_look(line))
         elif numbered and line.size >= style.size - 0.5:
             numbers[_look(line)].append(numbered[1])
+    looks |= {look for look, some in alone.items() if sum(some) > max(2, 0.7 * len(some))}
     return looks | {look for look, some in numbers.items() if _counts_up(some)}
 
 
