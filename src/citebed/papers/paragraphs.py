@@ -56,8 +56,14 @@ def split_body(
         level = abs(one.baseline - after.baseline) < 0.3 * one.size and has_size(after, one.size)
         if level and after.left > one.right:
             rows |= {id(one), id(after)}
-    prose = [line for line, kind in zip(lines, kinds, strict=True) if kind is Kind.PROSE]
-    flush = _has_flush_paragraphs(prose, style)
+    flush = _has_flush_paragraphs(
+        [
+            line
+            for line, kind in zip(lines, kinds, strict=True)
+            if kind is Kind.PROSE and id(line) not in references
+        ],
+        style,
+    )
     for line, kind in zip(lines, kinds, strict=True):
         if id(line) in references:
             continue
@@ -158,8 +164,8 @@ def _has_flush_paragraphs(prose: Sequence[Line], style: Style) -> bool:
     edges = [style.edges(line) for line in prose]
     whole = sum(edge[1] - line.right < style.size for line, edge in zip(prose, edges, strict=True))
     indented = sum(
-        0.5 * style.size < line.left - edge[0] < 4 * style.size
-        for line, edge in zip(prose, edges, strict=True)
+        0.5 * style.size < line.left - left < 4 * style.size and right - line.right < style.size
+        for line, (left, right) in zip(prose, edges, strict=True)
     )
     return whole > 0.75 * len(prose) and indented < 0.02 * len(prose)
 
