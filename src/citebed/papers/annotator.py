@@ -63,7 +63,7 @@ _POWER = re.compile(
 )
 _CHARGE = re.compile("[+⁺þ−⁻]")
 _NAMED_REF = re.compile(
-    r"\b[Rr]efs?\.? (\d{1,3}(?:\s?[,–-]\s?\d{1,3}){0,30}(?: and \d{1,3})?)(?![\w.])"
+    r"\b[Rr]efs?\.? (\d{1,3}(?:\s?[,–-]\s?\d{1,3}){0,30}(?: and \d{1,3})?)(?!\w|\.\d)"
 )
 _YEAR_IN_BRACKETS = re.compile(r"[(\[]([^()\[\]]{0,300}?(?:1[5-9]|20)\d\d[^()\[\]]{0,200})[)\]]")
 _UNUSUAL = 0.8
@@ -157,17 +157,16 @@ class ReferenceIndex:
             if any(link.start < match.end() and match.start() < link.end for link in others):
                 continue
             cites: list[str] = []
-            outside = text[max(0, match.start() - 60) : match.start()]
-            for part in match[1].split(";"):
-                names: list[str] = []
-                before, at = outside if _YEAR.match(part.strip()) else "", 0
-                for year in _YEAR.finditer(part):
-                    before, at = before + part[at : year.start()], year.end()
-                    names = [_plain(word) for word in _FAMILY.findall(before)] or names
-                    found = (self.by_name.get((name, year[0]), ()) for name in reversed(names))
-                    ids = next(filter(None, found), ())
-                    cites += ids if len(ids) == 1 else ()
-                    before = ""
+            before = text[max(0, match.start() - 60) : match.start()]
+            names = list(map(_plain, reversed(_FAMILY.findall(before))))  # the nearest first
+            at = match.start(1)
+            for year in _YEAR.finditer(text, *match.span(1)):
+                names = list(map(_plain, _FAMILY.findall(text[at : year.start()]))) or names
+                named = self.entries_named(text[at : year.end()].strip())
+                found = (self.by_name.get((name, year[0]), ()) for name in names)
+                ids = named or next(filter(None, found), ())
+                at = year.end()
+                cites += ids if len(ids) == 1 else ()
             if cites:
                 yield Link(match.start(), match.end(), tuple(unique(cites)), _UNUSUAL)
 

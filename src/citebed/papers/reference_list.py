@@ -222,6 +222,7 @@ def _numbered_entries(lines: Sequence[Line], chain: Sequence[tuple[int, int]]) -
         label, entry = lines[begin], [lines[begin]]
         longest = max((len(each.lines) for each in entries), default=_USUAL_LINES)
         hangs = any(len(e.lines) > 1 and e.lines[1].left > e.lines[0].left + 2 for e in entries)
+        has_bold = any(line.bold for each in entries for line in each.lines)
         for line in lines[begin + 1 : begin + 1 + _NEXT_LABEL if end is None else end]:
             last = entry[-1]
             same = (line.page, line.column) == (last.page, last.column)
@@ -234,7 +235,7 @@ def _numbered_entries(lines: Sequence[Line], chain: Sequence[tuple[int, int]]) -
             if end is None and (
                 len(entry) > longest
                 or _AFTER.match(line.text)
-                or line.bold
+                or (line.bold and not has_bold)
                 or heads_references(line.text)
                 or (hangs and same and line.left < label.left + 2)
                 or (not same and last.text.endswith("."))
