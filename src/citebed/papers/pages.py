@@ -36,7 +36,7 @@ _UNKNOWN = 0xF600
 _CODES = {
     code: _UNKNOWN + code for code in (*range(32), *range(0x7F, 0xA0)) if code not in (9, 10, 13)
 }
-_MARKS = re.compile(r"(?<=\d)[.,;:!?)\]”’\"]{1,2}$")
+_MARKS = re.compile(r"(?<=[\w*∗†‡§¶])[.,;:!?)\]”’\"]{1,2}$")
 _HYPHEN = re.compile("[\x02\ufffe]$")
 """The code that PDFium uses for a hyphen at the end of a line."""
 
@@ -204,7 +204,7 @@ class _Reader:
         raised = tail = 0
         if end - start > 1:
             above = baseline - 0.15 * size
-            # "growth12." ends in a mark that is not raised.
+            # "growth12." and "Author*," end in a mark that is not raised.
             if mark := _MARKS.search(text, max(start, end - 3), end):
                 level = self._origin(mark.start())[1] >= above
                 tail = end - mark.start() if level else 0

@@ -24,6 +24,7 @@ from citebed.papers.footnotes import cite_in_footnotes, find_footnotes
 from citebed.papers.front_matter import (
     FrontMatter,
     find_abstract,
+    lists_people,
     parse_front_matter,
     strip_abstract_heading,
 )
@@ -58,6 +59,7 @@ from citebed.papers.paragraphs import (
     place_texts,
     split_body,
 )
+from citebed.papers.properties import read_properties
 from citebed.papers.reference_list import find_references, label_length
 from citebed.papers.structure import Style, classify_lines, find_running_lines, measure_style
 from citebed.text.identifiers import doi_in
@@ -89,7 +91,7 @@ def read_pdf(data: bytes) -> ReadPaper:
         seconds = CPU_SECONDS + int(CPU_SECONDS_PER_PAGE * len(document))
         allow_cpu_seconds(min(seconds, MAX_CPU_SECONDS))
         try:
-            return _checked(document, read_document(document), data)
+            return _checked(document, read_document(document, data), data)
         finally:
             document.close()
     except MemoryError:
@@ -127,8 +129,8 @@ _CITING = 0.25
 _BRACKETS = re.compile(r"\[\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*\]|\(\D{2,60}\d{4}[a-z]?\)")
 
 
-def read_document(document: pypdfium2.PdfDocument) -> ReadPaper:
-    """Return the paper in an open PDF."""
+def read_document(document: pypdfium2.PdfDocument, data: bytes = b"") -> ReadPaper:
+    """Return the paper in an open PDF; ``data`` is the file, which may have XMP metadata."""
     sizes, raw = [], []
     for page in remove_line_numbers(read_pages(document)):
         sizes.append((page.width, page.height))
@@ -140,18 +142,14 @@ def read_document(document: pypdfium2.PdfDocument) -> ReadPaper:
     style = measure_style([line for page in pages for line in page])
     front = FrontMatter()
     if pages:
-        # `get_metadata_value` fails on half a character.
-        length = pdfium.FPDF_GetMetaText(document, b"Author", None, 0)
-        buffer = ctypes.create_string_buffer(max(length, 2))
-        pdfium.FPDF_GetMetaText(document, b"Author", buffer, length)
-        front = parse_front_matter(pages[0], style, buffer.raw[:-2].decode("utf-16-le", "replace"))
+        front = parse_front_matter(pages, style, read_properties(document, data))
     lines = [line for page in pages for line in page if id(line) not in front.lines]
     kinds = classify_lines(lines, style, find_running_lines(pages))
     notes = find_footnotes(lines, kinds, style)
     noted = {id(line) for note in notes for line in note.lines}
     above = [at for at, line in enumerate(lines) if id(line) not in noted]
-    abstract = find_abstract([lines[at] for at in above], [kinds[at] for at in above])
-    in_abstract = set(map(id, abstract))
+    head, abstract = find_abstract([lines[at] for at in above], [kinds[at] for at in above], style)
+    in_abstract = set(map(id, [head, *abstract]))
     rest = [
         (line, kind) for line, kind in zip(lines, kinds, strict=True) if id(line) not in in_abstract
     ]
@@ -160,6 +158,7 @@ def read_document(document: pypdfium2.PdfDocument) -> ReadPaper:
     listed = {id(line) for entry in entries for line in entry.lines}
     notes = [] if any(entry.label for entry in entries) else notes
     body = split_body(lines, kinds, style, listed | noted if notes else listed)
+    body = [paragraph for paragraph in body if not lists_people(paragraph.lines)]
     references = []
     for entry, content in zip(entries, place_texts([e.lines for e in entries]), strict=True):
         printed = "\n".join(line.text for line in entry.lines)

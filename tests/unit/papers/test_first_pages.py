@@ -1,0 +1,330 @@
+"""Title, authors and abstract on first pages that are set like those of many publishers."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+
+import pypdfium2
+import pytest
+from reportlab.pdfbase.pdfmetrics import stringWidth
+from reportlab.pdfgen.canvas import Canvas
+
+from citebed.papers.paper import ReadPaper
+from citebed.papers.pdf_reader import read_document
+
+Cell = tuple[float, float, float, str]
+"""Left edge, distance from the top, size of letters, text.
+
+``^{1}`` is raised, ``B|`` and ``I|`` at the beginning mean bold and italic.
+"""
+FONTS = {"B|": "Times-Bold", "I|": "Times-Italic", "S|": "Helvetica"}
+SAID = (
+    "Elms grow slowly in large gardens and are often counted twice. We asked who counts them, and "
+    "why so few are left. In 12 gardens we found that ponds help, while roads do not. The effect "
+    "is small but stable over the years, and it does not depend on the weather or the season."
+)
+TITLE = "The growth of elms in large gardens"
+TITLES = ((54, 150, 18, "B|The growth of elms"), (54, 171, 18, "B|in large gardens"))
+PROSE = (
+    "when gardens are old, the trees that stand in them are older still, and nobody has seen how "
+    "they were planted; this is what we read in the books of the parish and of the town, "
+)
+
+
+def wrapped(text: str, width: float, size: float, font: str = "Times-Roman") -> list[str]:
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if stringWidth(longer, font, size) > width:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines
+
+
+def block(
+    left: float, top: float, size: float, text: str, width: float, step: float = 1.2
+) -> list[Cell]:
+    """Lines of a text in a column."""
+    font = text[:2] if text[:2] in FONTS else ""
+    lines = wrapped(text.removeprefix(font), width, size)
+    return [(left, top + n * step * size, size, font + line) for n, line in enumerate(lines)]
+
+
+def draw(canvas: Canvas, cell: Cell) -> None:
+    left, top, size, text = cell
+    font = FONTS.get(text[:2], "Times-Roman")
+    for n, part in enumerate(
+        re.split(r"\^\{([^}]*)\}", text.removeprefix(text[:2]) if text[:2] in FONTS else text)
+    ):
+        small = 0.65 * size if n % 2 else size
+        canvas.setFont(font, small)
+        canvas.drawString(left, 792 - top + (0.35 * size if n % 2 else 0), part)
+        left += stringWidth(part, font, small)
+
+
+def read(
+    cells: Sequence[Cell], start: float, *, cover: Sequence[Cell] = (), columns: int = 2
+) -> ReadPaper:
+    """A paper of two pages with these cells on its first page, above prose in columns."""
+    file = io.BytesIO()
+    canvas = Canvas(file, pagesize=(612, 792), invariant=1)
+    if cover:
+        for cell in cover:
+            draw(canvas, cell)
+        canvas.showPage()
+    for cell in cells:
+        draw(canvas, cell)
+    width = 504 if columns == 1 else 240
+    for top in (start, 60.0):
+        for column in range(columns):
+            rows = int((740 - top) / 11.5)
+            lines = wrapped(PROSE * 40, width, 9.5)[:rows]
+            for row, line in enumerate(lines):
+                draw(canvas, (54 + 264 * column, top + 11.5 * row, 9.5, line))
+        canvas.showPage()
+    canvas.save()
+    return read_document(pypdfium2.PdfDocument(file.getvalue()))
+
+
+ANN, BOB, CLEO = "Author, Ann", "Writer, Bob", "de Vries, Cleo"
+THREE = (ANN, BOB, CLEO)
+PLACES = block(
+    54, 220, 8, "^{1} Department of Ponds, University of Northtown, Northtown, Norway. ^{2} Elm "
+    "Institute, 45 Garden Street, Southtown, United Kingdom", 504,
+)  # fmt: skip
+PAGES: dict[str, tuple[list[Cell], float, tuple[str, ...]]] = {
+    "Elsevier": (
+        [
+            (200, 50, 7, "Journal of Tree Growth 12 (2017) 345–367"),
+            (230, 75, 8, "Contents lists available at ScienceDirect"),
+            (200, 95, 16, "Journal of Tree Growth"),
+            (215, 115, 8, "journal homepage: www.example.org/locate/trees"),
+            (54, 150, 13.5, "The growth of elms in large gardens"),
+            (54, 175, 10.5, "Ann Author ^{a,}*, Bob Writer ^{b}, Cleo de Vries ^{a,b,}⁎"),
+            (54, 190, 6.5, "I|^{a} Department of Ponds, University of Northtown, Norway"),
+            (54, 198, 6.5, "I|^{b} Elm Institute, Southtown, United Kingdom"),
+            (54, 222, 8, "a r t i c l e i n f o"),
+            (220, 222, 8, "a b s t r a c t"),
+            (54, 240, 7, "I|Article history:"),
+            (54, 249, 7, "Received 3 January 2017"),
+            (54, 258, 7, "Accepted 4 May 2017"),
+            (54, 276, 7, "I|Keywords:"),
+            (54, 285, 7, "Elms"),
+            *block(220, 240, 8, SAID, 338),
+            (400, 300, 8, "© 2017 Elsevier Ltd. All rights reserved."),
+            (54, 350, 9.5, "B|1. Introduction"),
+        ],
+        370, THREE,
+    ),
+    "Dove": (
+        [
+            (54, 50, 9, "Clinical Trees"),
+            (54, 80, 8, "open access to scientific and medical research"),
+            (54, 110, 9, "O R i g i n a l  R e s e a R c h"),
+            *TITLES,
+            (54, 203, 8, "Ann Author^{1}"), (54, 214, 8, "Bob Writer^{2}"),
+            (54, 225, 8, "Cleo de Vries^{1,2}"),
+            (54, 240, 6.5, "^{1}Department of Ponds,"), (54, 248, 6.5, "University of Northtown;"),
+            (54, 256, 6.5, "^{2}Elm Institute, Southtown"),
+            *block(220, 202, 9, "Abstract: " + SAID, 338),
+            (220, 285, 9, "B|Keywords: elms, ponds"),
+            (220, 330, 12, "B|Introduction"),
+        ],
+        350, THREE,
+    ),
+    "SAGE": (
+        [
+            (54, 50, 9, "I|Article"),
+            (400, 50, 7, "Journal of Trees"), (400, 58, 7, "2019, Vol. 5(1) 1–12"),
+            (400, 66, 7, "© The Author(s) 2019"), (400, 74, 7, "DOI: 10.5555/1234567890"),
+            *TITLES,
+            (54, 200, 11, "B|Ann Author^{1} , Bob Writer^{2} and Cleo de Vries^{1,3}"),
+            (54, 230, 10, "B|Abstract"),
+            *block(54, 243, 9, SAID, 400),
+            (54, 300, 10, "B|Keywords"), (54, 312, 9, "elms, ponds"),
+        ],
+        340, THREE,
+    ),
+    "Karger": (
+        [
+            (54, 50, 8, "Original Paper"),
+            (54, 62, 8, "Trees 2011;12:345–351"),
+            *TITLES,
+            (54, 200, 11, "Ann Author^{a}  Bob Writer^{a,b}  Cleo de Vries^{b}"),
+            (54, 215, 8, "^{a}Department of Ponds, University of Northtown, and ^{b}Elm Institute"),
+            (54, 240, 9, "B|Abstract"),
+            *block(54, 252, 8.5, "B|" + SAID, 240),
+        ],
+        400, THREE,
+    ),
+    "Science": (
+        [
+            (54, 50, 9, "B|RESEARCH ARTICLES"),
+            *TITLES,
+            (54, 195, 10, "B|Ann Author,^{1}* Bob Writer,^{2} Cleo de Vries^{1,2}†"),
+            *block(54, 215, 9.5, "B|" + SAID, 400),
+        ],
+        340, THREE,
+    ),
+    "Springer": (
+        [
+            (54, 45, 8, "Trees (2015) 12:345–367"), (54, 55, 8, "DOI 10.5555/s00000-015-1"),
+            (54, 90, 8, "ORIGINAL PAPER"),
+            *TITLES,
+            (54, 205, 11, "B|Ann Author · Bob Writer ·"), (54, 218, 11, "B|Cleo de Vries"),
+            (54, 240, 8, "Received: 3 January 2015 / Accepted: 4 May 2015"),
+            (54, 250, 8, "© Springer-Verlag Berlin Heidelberg 2015"),
+            *block(54, 280, 9, "Abstract " + SAID, 240),
+        ],
+        420, THREE,
+    ),
+    "JAMA": (
+        [
+            (54, 60, 9, "Original Investigation"),
+            *TITLES,
+            (54, 195, 9, "Ann Author, MD, MPH; Bob Writer, PhD; Cleo de Vries, MSc, RN"),
+            *block(54, 220, 9, "B|IMPORTANCE " + SAID, 400),
+        ],
+        350, THREE,
+    ),
+    "one author a line": (
+        [
+            *TITLES,
+            (54, 200, 11, "Ann Author"), (54, 212, 10, "I|University of Northtown"),
+            (54, 230, 11, "Bob Writer"), (54, 242, 10, "I|Elm Institute"),
+            (54, 260, 11, "Cleo de Vries"), (54, 272, 10, "I|Independent Scholar"),
+            (270, 300, 10, "B|Abstract"),
+            *block(84, 315, 8.5, SAID, 440),
+        ],
+        400, THREE,
+    ),
+    "names and places in one line": (
+        [
+            *TITLES,
+            (54, 200, 10, "Ann Author, University of Northtown, Norway"),
+            (54, 212, 10, "Bob Writer, Elm Institute, Southtown"),
+            (54, 224, 10, "Cleo de Vries, University of Southtown"),
+            (54, 250, 10, "B|Abstract"), *block(54, 263, 8.5, SAID, 504),
+        ],
+        340, THREE,
+    ),
+    "German, author above the title": (
+        [
+            (54, 50, 8, "Zeitschrift für Baumkunde 12 (1995), Heft 3, S. 45–67"),
+            (54, 110, 11, "Ann Author, Bob Writer und Cleo de Vries"),
+            *TITLES,
+            (54, 220, 10, "B|Zusammenfassung"), *block(54, 233, 8.5, SAID, 504),
+            (54, 290, 10, "B|1. Einleitung"),
+        ],
+        310, THREE,
+    ),
+    "German, with degrees and slashes": (
+        [
+            *TITLES,
+            (54, 205, 11, "Von Prof. Dr. Ann Author / Dipl.-Soz. Bob Writer / Dr. Cleo de Vries"),
+            *block(54, 240, 8.5, "I|Zusammenfassung: " + SAID, 504),
+            *block(54, 300, 8.5, "I|Abstract: " + SAID.replace("Elms", "Oaks"), 504),
+        ],
+        380, THREE,
+    ),
+    "Cogitatio": (
+        [
+            (54, 50, 8, "Trees and Governance (ISSN: 2183–2463)"),
+            (54, 60, 8, "2017, Volume 5, Issue 1, Pages 1–10"), (54, 70, 8, "DOI: 10.5555/5i1"),
+            (54, 110, 9, "Article"),
+            (54, 150, 15, "B|The growth of elms in large gardens"),
+            (54, 175, 10, "Ann Author ^{1,}*, Bob Writer ^{2} and Cleo de Vries ^{2}"),
+            (54, 195, 9, "^{1} Department of Ponds, University of Northtown; a@example.org"),
+            (54, 207, 9, "* Corresponding author"),
+            (54, 225, 9, "Submitted: 3 January 2017 | Accepted: 4 May 2017 | Published: 5 June"),
+            (54, 245, 9, "B|Abstract"), *block(54, 257, 9, SAID, 504),
+            (54, 310, 9, "B|Keywords"), (54, 322, 9, "elms; ponds"),
+            (54, 350, 9.5, "B|1. Introduction"),
+        ],
+        370, THREE,
+    ),
+    "a group": (
+        [
+            *TITLES,
+            (54, 200, 10, "Ann Author,^{1} Bob Writer,^{2} and Cleo de Vries^{2}"),
+            (54, 213, 10, "on behalf of the ELM Study Group"),
+            (54, 240, 10, "B|Summary"), *block(54, 252, 8.5, "B|Background " + SAID, 504),
+            (54, 330, 11, "B|Introduction"),
+        ],
+        350, (*THREE, "ELM Study Group"),
+    ),
+    "physics": (
+        [
+            (140, 80, 13, "B|The growth of elms in large gardens"),
+            (220, 110, 10, "Ann Author^{1} and Bob Writer^{1,2}"),
+            (180, 124, 9, "I|^{1}Department of Ponds, University of Northtown"),
+            (180, 136, 9, "I|^{2}Elm Institute, Southtown"),
+            (260, 150, 10, "Cleo de Vries"),
+            (180, 164, 9, "I|Elm Institute, Southtown"),
+            (240, 178, 9, "(Dated: May 3, 2017)"),
+            *block(110, 200, 8.5, SAID, 390),
+        ],
+        320, THREE,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_front_matter_in_the_style_of(name: str) -> None:
+    cells, start, authors = PAGES[name]
+    paper = read(cells, start)
+    assert (paper.title, paper.authors) == (TITLE, authors)
+    text = re.sub(r"^(?:IMPORTANCE|Background) ", "", paper.abstract)
+    assert text == SAID
+    assert PROSE[:40] in paper.paragraphs[0].content.text
+
+
+COVERS: dict[str, tuple[list[Cell], tuple[str, ...]]] = {
+    "German repository": (
+        [
+            (450, 60, 10, "www.repository.example.org"),
+            *TITLES,
+            (54, 200, 12, "Author, Ann; Writer, Bob"),
+            (54, 230, 9, "Veröffentlichungsversion / Published Version"),
+            (54, 242, 9, "Zeitschriftenartikel / journal article"),
+            (54, 270, 9, "B|Empfohlene Zitierung / Suggested Citation:"),
+            *block(54, 282, 9, "Author, A., & Writer, B. (2010). The growth of elms in gardens."
+                   " Trees, 27(2), 1-20. https://doi.org/10.5555/trees.27.2", 400),
+            *block(54, 500, 8, "Dieser Text wird unter einer Deposit-Lizenz zur Verfügung gestellt."
+                   " Gewährt wird ein nicht exklusives, nicht übertragbares, persönliches und "
+                   "beschränktes Recht auf Nutzung dieses Dokuments. Dieses Dokument ist "
+                   "ausschließlich für den persönlichen Gebrauch bestimmt.", 220),
+        ],
+        (ANN, BOB),
+    ),
+    "one author": (
+        [
+            *TITLES, (54, 200, 12, "Author, Ann"),
+            (54, 270, 9, "B|Empfohlene Zitierung / Suggested Citation:"),
+            (54, 282, 9, "Author, A. (2010). The growth of elms in large gardens. Trees, 27(2)."),
+        ],
+        (ANN,),
+    ),
+    "publisher": (
+        [
+            (54, 60, 14, "Journal of Large Gardens"),
+            (54, 76, 8, "ISSN: 1234-5678 (Print) Journal homepage: https://example.org"),
+            *TITLES,
+            (54, 200, 11, "Ann Author & Bob Writer"),
+            (54, 230, 8, "B|To cite this article: Ann Author & Bob Writer (2010) The growth of"),
+            (54, 250, 8, "B|To link to this article: https://doi.org/10.5555/trees.27.2"),
+        ],
+        (ANN, BOB),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COVERS)
+def test_a_cover_sheet_gives_title_and_authors(name: str) -> None:
+    cover, authors = COVERS[name]
+    paper = read([(54, 60, 9, "TREES"), *block(54, 100, 9.5, PROSE * 5, 240)], 300, cover=cover)
+    assert (paper.title, paper.authors) == (TITLE, authors)
+    assert "Lizenz" not in " ".join(each.content.text for each in paper.paragraphs)
