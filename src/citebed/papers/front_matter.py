@@ -160,6 +160,8 @@ _REST_OF_DOI = re.compile(r"(?!(?:19|20)\d\d\b[^/])[\w()/-]*\d")
 _CITE_THIS = re.compile(r"(?:how to )?cite this (?:article|paper)", re.IGNORECASE)
 _MOST_LINES, _MOST_BLOCKS = 400, 12
 _LISTED = 5
+_BOX = 0.5
+"""Largest width of boxes beside the text, as a share of the text's width."""
 _SAME_ROW, _SAME_BLOCK = 0.3, 2.2
 """In font sizes: the largest distance of baselines in one row, and of lines in one title."""
 
@@ -224,12 +226,16 @@ def _parse_page(
     start = min(begins, default=float("inf"))
     wide = [line for line in text if line.size > 0.88 * style.size]
     left = min((line.left for line in wide), default=0.0) - 1
-    right = max((line.right for line in wide), default=float("inf")) + 1
-    beside = {
-        id(line)
-        for line in page
-        if (line.right < left or line.left > right) and line.size < 1.1 * style.size
-    }
+    right = max((line.right for line in wide), default=10_000.0) + 1
+    beside: set[int] = set()
+    small = [line for line in page if line.size < 1.1 * style.size]
+    for box in (
+        [line for line in small if line.right < left],
+        [line for line in small if line.left > right],
+    ):
+        edges = [edge for line in box for edge in (line.left, line.right)]
+        if box and max(edges) - min(edges) < _BOX * (right - left):
+            beside |= set(map(id, box))
     in_text = set(map(id, text))
     # Baselines in a row differ a little.
     rows = group_while(
