@@ -80,6 +80,7 @@ _PLACE = (
     r"www\.|https?:|@|\bissn\b|\bdoi\b|\bvol(?:ume|\.)|\bheft \d|\bjg\.|\bno\. ?\d|\d\s?\(\d{4}\)"
     r"|\b(?:19|20)\d\d, \d|\bpp?\. ?\d|\bs\. ?\d+\s?[-–]"
 )
+_DATED = re.compile(r"\b(?:19|20)\d\d\b")
 _LABEL = re.compile(
     rf"{_KIND}|.*(?:{_PLACE}).*|(?:received|accepted|published|\(?dated|©).*"
     r"|(?:fig(?:ure|\.)|tab(?:le|elle|\.)|abb(?:ildung|\.)) ?\d.*",
@@ -251,13 +252,6 @@ def _parse_page(
     )
     above = [line for row in rows for line in sorted(row, key=lambda line: line.left)][:_MOST_LINES]
     lines = frozenset(map(id, above)) | beside
-    blocks = group_while(
-        [line for line in above if sum(map(str.isalpha, line.text)) > 1],
-        lambda block, line: (
-            _looks_like(line, block[-1])
-            and line.baseline - block[-1].baseline < _SAME_BLOCK * line.size
-        ),
-    )
     common = {
         word.text.strip(".,;:()")
         for each in pages[:3]
@@ -265,6 +259,15 @@ def _parse_page(
         for word in line.words
         if word.text[0].islower()
     }
+    blocks = group_while(
+        [line for line in above if sum(map(str.isalpha, line.text)) > 1],
+        lambda block, line: (
+            _looks_like(line, block[-1])
+            and line.baseline - block[-1].baseline < _SAME_BLOCK * line.size
+            and not (block[-1].text.isupper() and not line.text.isupper())
+            and (len(_read_names([line], common)) < 2 or bool(_read_names(block, common)))
+        ),
+    )
     title = _find_title(blocks, pages, style, properties.title, common)
     if not title or not (begins or is_cover or title[0].size > 1.1 * style.size):
         return FrontMatter(lines=lines if begins else frozenset())
@@ -399,10 +402,16 @@ def _find_title(
         if _LABEL.fullmatch(plain.strip(" .:|")):
             continue
         score = block[0].size / style.size + 0.2 * block[0].bold
-        if at + 1 < len(blocks) and _read_names(blocks[at + 1], common):
-            score += 0.7
-        elif at + 2 < len(blocks) and _read_names(blocks[at + 2], common):
-            score += 0.4
+        after = blocks[at + 1 : at + 3]
+        named = [
+            each[0].size < min(block[0].size, 1.6 * style.size) and _read_names(each, common)
+            for each in after
+        ]
+        if any(named[:1]):
+            score += 1
+        elif any(named):  # behind a subtitle
+            near = after[0][0].baseline - block[-1].baseline < 2.4 * after[0][0].size
+            score += 1 if near else 0.4
         if len(text.split()) < 10 and (_is_journal(text, pages) or _read_names(block, common)):
             score -= 3
         elif len(text.split()) < 8 and _JOURNAL.search(text):
@@ -502,6 +511,8 @@ def _names_text(line: Line) -> str:
         words.append(word)
     (content,) = place_texts([[Line(line.page, tuple(words), line.column)]])
     text = fold(content.text)
+    if _DATED.search(text):
+        return ""
     if (groups := _GROUPS.fullmatch(text.strip(" ,*∗"))) is not None:
         names = filter(None, _BETWEEN_NAMES.split(groups[1]))
         text = ", ".join(f"{name} {groups[2]}" for name in names)
@@ -530,7 +541,7 @@ def _author(part: str, common: Collection[str] = ()) -> str:
     part = _SUFFIX.sub("", _FULL_STOP.sub("", part))
     words = part.split()
     is_person = (
-        1 < len(words) < 6
+        1 < len(words) < 8
         and words[0] not in NOT_NAMES
         and _NOT_A_NAME.search(part) is None
         and not all(word.lower() in common for word in words)
@@ -667,6 +678,7 @@ def find_abstract(
         if kind is Kind.RUNNING or (
             (line.left > right or line.right < left)
             and line.page == head.page
+            and not (not abstract and abs(line.baseline - head.baseline) < 0.5 * head.size)
             and not (abstract and line.left > right and line.baseline < abstract[-1].baseline)
         ):
             continue  # a box beside the abstract
@@ -677,8 +689,11 @@ def find_abstract(
             and (not abstract or _PART_OF_ABSTRACT.match(abstract[0].text))
             and not (abstract and _INTRODUCTION.fullmatch(plain))
         )
+        below = abstract and (line.page, line.column) == (abstract[-1].page, abstract[-1].column)
+        step = line.baseline - abstract[-1].baseline if below else 0.0
         if (
             line.page > head.page + 1
+            or (len(abstract) > 2 and step > 3.2 * line.size and kind is Kind.PROSE)
             or kind is Kind.CAPTION
             or _BEHIND.match(line.text)
             or (abstract and (_heads_abstract(line) or (kind is Kind.HEADING and not is_part)))

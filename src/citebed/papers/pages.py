@@ -36,7 +36,7 @@ _UNKNOWN = 0xF600
 _CODES = {
     code: _UNKNOWN + code for code in (*range(32), *range(0x7F, 0xA0)) if code not in (9, 10, 13)
 }
-_MARKS = re.compile(r"(?<=[\w*∗†‡§¶])[.,;:!?)\]”’\"]{1,2}$")
+_MARKS = re.compile(r"(?<=[\w*∗†‡§¶,])[.,;:!?)\]”’\"*∗⁎]{1,2}$")
 _HYPHEN = re.compile("[\x02\ufffe]$")
 """The code that PDFium uses for a hyphen at the end of a line."""
 
