@@ -126,8 +126,8 @@ _NOT_A_NAME = re.compile(
 _BETWEEN_NAMES = re.compile(r"\s*(?:[,;·•&|/]|\b(?i:and|und|sowie|et|y)\b)\s*")
 _MARKS = re.compile(
     r"[^\w\s.,;·•&|/'’‐‑()@:-]+|[\d⁰¹²³⁴-⁹⁻_]+|(?<=[a-zß-ÿ])ID(?=[\W\d]|$)"
-    r"|(?<=[ ,])[a-z](?=[ ,*]|$)|\S+@\S+"
-    r"|\([^()]*\)|(?<=,)\s*(?:Jr|Sr|I{2,3}|IV)\b\.?"
+    r"|(?<=[ ,])[a-z](?=[ ,*]|$)|\S{1,60}@\S{1,60}"
+    r"|\([^()]{0,200}\)|(?<=,)\s*(?:Jr|Sr|I{2,3}|IV)\b\.?"
 )
 """Marks of footnotes and affiliations, the icon of ORCID (``ID``), remarks in brackets."""
 _DEGREE = re.compile(
@@ -155,7 +155,7 @@ _GROUP = re.compile(
     r"|investigators|initiative|network|task force|trialists|committee|team))",
     re.IGNORECASE,
 )
-_OPEN_DOI = re.compile(r"\b10\.(?:\d{4,9}(?:/\S*[./_-])?)?$")
+_OPEN_DOI = re.compile(r"\b10\.(?:\d{4,9}(?:/\S{0,200}[./_-])?)?$")
 """A DOI that may go on in the next line."""
 _REST_OF_DOI = re.compile(r"(?!(?:19|20)\d\d\b[^/])[\w()/-]*\d")
 _CITE_THIS = re.compile(r"(?:how to )?cite this (?:article|paper)", re.IGNORECASE)
@@ -265,7 +265,7 @@ def _parse_page(
             _looks_like(line, block[-1])
             and line.baseline - block[-1].baseline < _SAME_BLOCK * line.size
             and not (block[-1].text.isupper() and not line.text.isupper())
-            and (len(_read_names([line], common)) < 2 or bool(_read_names(block, common)))
+            and (len(_read_names([line], common)) < 2 or bool(_read_names(block[-1:], common)))
         ),
     )
     title = _find_title(blocks, pages, style, properties.title, common)
@@ -412,7 +412,7 @@ def _find_title(
         elif any(named):  # behind a subtitle
             near = after[0][0].baseline - block[-1].baseline < 2.4 * after[0][0].size
             score += 1 if near else 0.4
-        if len(text.split()) < 10 and (_is_journal(text, pages) or _read_names(block, common)):
+        if len(text) < 120 and len(text.split()) < 10 and (_is_journal(text, pages) or _read_names(block, common)):
             score -= 3
         elif len(text.split()) < 8 and _JOURNAL.search(text):
             score -= 0.8

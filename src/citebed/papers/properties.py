@@ -53,7 +53,7 @@ def read_properties(document: pypdfium2.PdfDocument, data: bytes = b"") -> Prope
         *(stated if len(stated) == 1 else ()),
     ]
     return Properties(
-        title,
+        title[:_LONGEST],
         "; ".join(people)[:_LONGEST] if len(people) > 1 else author[:_LONGEST],
         next(filter(None, dois), None),
     )
