@@ -33,6 +33,8 @@ _ABSTRACT = re.compile(
     r"(?i:abstract|a ?b ?s ?t ?r ?a ?c ?t|summary|(?:kurz)?zusammenfassung|kurzfassung|résumé"
     r"|resumen|resumo|riassunto|samenvatting)(?:\s*[.:|—–-]+\s*|\s*$|\s+(?=[^\W\da-z_]))"
 )
+_SUMMARY = re.compile(r"summary\b", re.IGNORECASE)
+_CITATION = re.compile(r"\[\d{1,3}[\],–-]|[(;,] ?(?:19|20)\d\d[a-z]?[);]")
 _INTRODUCTION = re.compile(
     r"(?:introduction|background|einleitung|einführung|introducción|vorbemerkungen?)\W*",
     re.IGNORECASE,
@@ -102,11 +104,13 @@ _MONTH = (
     r"\.?,?\s(?:\d{1,2}(?:\s?[–-]\s?\d{1,2})?,\s)?"
 )
 _YEAR = r"(?:20[0-4]\d|19[0-9]\d)"
+_DATES = re.compile(rf"\b{_MONTH}({_YEAR})\b", re.IGNORECASE)
 _YEARS = (
     re.compile(rf"\bpublished(?: online)?:?\s(?:on\s)?(?:{_MONTH})?({_YEAR})\b", re.IGNORECASE),
     re.compile(rf"(?:©|\(c\)|\bcopyright)\s?({_YEAR})", re.IGNORECASE),
-    re.compile(rf"(?<!\d)({_YEAR}),\s\d{{1,4}}(?:\(\d+\))?[,:]|\d\s?\(({_YEAR})\)"),
-    re.compile(rf"(?<!eived )(?<!eived: )(?<!vised )(?<!vised: )\b{_MONTH}({_YEAR})\b", re.I),
+    re.compile(rf"(?<!\d)({_YEAR}),\s\d{{1,4}}(?:\(\d+\))?[,:]"),
+    re.compile(rf"\b\d{{1,4}}\s?\(({_YEAR})\)"),
+    _DATES,
     re.compile(rf"(?<![\d.])({_YEAR})(?!\d)"),
 )
 """Years on the first page, the most reliable first: of publication, of the copyright, of a volume,
@@ -196,7 +200,7 @@ def parse_front_matter(
             notes=outer.notes if outer.authors else front.notes,
             lines=front.lines | set(map(id, cover)),
         )
-    year = _find_year([*page, *cover])
+    year = _find_year(cover) or _find_year(page)
     return replace(front, doi=_find_doi([*cover, *page], pages[-1], properties), year=year)
 
 
@@ -412,7 +416,11 @@ def _find_title(
         elif any(named):  # behind a subtitle
             near = after[0][0].baseline - block[-1].baseline < 2.4 * after[0][0].size
             score += 1 if near else 0.4
-        if len(text) < 120 and len(text.split()) < 10 and (_is_journal(text, pages) or _read_names(block, common)):
+        if (
+            len(text) < 120
+            and len(text.split()) < 10
+            and (_is_journal(text, pages) or _read_names(block, common))
+        ):
             score -= 3
         elif len(text.split()) < 8 and _JOURNAL.search(text):
             score -= 0.8
@@ -704,6 +712,8 @@ def find_abstract(
                 break
             continue
         abstract.append(line)
+    if _SUMMARY.match(head.text) and any(_CITATION.search(line.text) for line in abstract):
+        return None, []  # the first section
     return (head if alone else None), abstract
 
 
@@ -758,6 +768,9 @@ def _citation_of_itself(page: Sequence[Line]) -> Sequence[Line]:
 
 
 def _find_year(lines: Sequence[Line]) -> int | None:
-    text = "\n".join(line.text for line in lines)
-    dated = next((match for pattern in _YEARS if (match := pattern.search(text))), None)
-    return int(next(filter(None, dated.groups()))) if dated else None
+    """Return the first year in the most reliable form, or the latest of several dates."""
+    text = "\n".join(line.text for line in lines if "ownload" not in line.text)
+    for pattern in _YEARS:
+        if years := pattern.findall(text):
+            return int(max(years) if pattern is _DATES else years[0])
+    return None

@@ -60,7 +60,7 @@ def read_properties(document: pypdfium2.PdfDocument, data: bytes = b"") -> Prope
 
 
 def _xmp_packets(data: bytes) -> Iterator[bytes]:
-    at = 0
+    at = -1
     for _ in range(_PACKETS):
         at = data.find(b"<x:xmpmeta", at + 1)
         if at < 0:

@@ -481,3 +481,57 @@ def test_a_cover_sheet_gives_title_and_authors(name: str) -> None:
     paper = read([(54, 60, 9, "TREES"), *block(54, 100, 9.5, PROSE * 5, 240)], 300, cover=cover)
     assert (paper.title, paper.authors) == (TITLE, authors)
     assert "Lizenz" not in " ".join(each.content.text for each in paper.paragraphs)
+
+
+def test_a_summary_that_cites_is_the_first_section() -> None:
+    box = ("DOI: 10.5555/jose.77", "Software", "• Review", "• Repository", "• Archive", "License")
+    cells = [
+        *((40, 200 + 12 * n, 7, text) for n, text in enumerate(box)),
+        (160, 100, 18, f"S|{TITLE}"),
+        (160, 130, 10, "Ann Author^{1}, Bob Writer^{2}, and Cleo de Vries^{1}"),
+        (160, 145, 8, "1 Department of Ponds, University of Northtown 2 Elm Institute"),
+        (160, 180, 13, "S|Summary"),
+        *block(160, 200, 9.5, SAID.replace("twice", "twice (Oak, 2019)"), 398),
+    ]
+    paper = read([(left, top, size, text) for left, top, size, text in cells], 300, columns=1)
+    assert (paper.title, paper.authors, paper.abstract) == (TITLE, THREE, "")
+    assert "Repository" not in " ".join(each.content.text for each in paper.paragraphs)
+    assert paper.doi == "10.5555/jose.77"
+
+
+@pytest.mark.parametrize(
+    ("lines", "doi", "year"),
+    [
+        (["Received 3 December 2012", "Published: 4 May 2013"], None, 2013),
+        (
+            ["Trees 2013, 6, 1310; doi:10.5555/trees6", "Received: 3 May 2012"],
+            "10.5555/trees6",
+            2013,
+        ),
+        (["Received 1 May 2015 | Accepted 2 June 2016"], None, 2016),
+        (["© 2014 The Authors", "Downloaded on 3 May 2020"], None, 2014),
+        (["https://doi.org/10.5555/pnas.", "1710231115"], "10.5555/pnas.1710231115", None),
+        (["https://doi.org/10.", "5555/trees.12"], "10.5555/trees.12", None),
+        (["See https://doi.org/10.5555/trees.", "Ann writes 3 books"], "10.5555/trees", None),
+    ],
+)
+def test_doi_and_year(lines: list[str], doi: str | None, year: int | None) -> None:
+    cells = [(54, 60 + 10 * n, 8, line) for n, line in enumerate(lines)]
+    paper = read([*cells, *TITLES, (54, 200, 10, "Ann Author"), (54, 230, 10, "B|Abstract")], 260)
+    assert (paper.doi, paper.year) == (doi, year)
+    assert paper.title == TITLE
+
+
+@pytest.mark.parametrize("number", [1, 30])
+def test_lists_of_people_are_no_paragraphs(number: int) -> None:
+    names = ", ".join(
+        f"{'ABCDEFGH'[n % 8]}. {('Oak', 'Elm', 'Ash', 'Fir')[n % 4]}son^{{{n % 9 + 1}}}"
+        for n in range(40 * number)
+    )
+    places = ", ".join(f"^{{{n}}}Department of Ponds, Northtown, Norway" for n in range(1, 20))
+    cells = [*TITLES, (54, 200, 10, "The ELM Collaboration"), (54, 230, 10, "B|Abstract")]
+    people = block(54, 340, 9.5, f"{names}; {places}", 500)
+    paper = read([*cells, *block(54, 250, 8, SAID, 500), *people[:30]], 330, columns=1)
+    text = " ".join(each.content.text for each in paper.paragraphs)
+    assert paper.authors == ("ELM Collaboration",)
+    assert text
