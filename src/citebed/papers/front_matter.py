@@ -225,37 +225,17 @@ def _parse_page(
 ) -> FrontMatter:
     """Return title and authors on a page."""
     texts = _text_blocks(page, style)
-    text = [line for block in texts for line in block]
     begins = [line.baseline for line in page if is_beginning(line, style)]
-    begins = begins or [line.baseline for line in text]
+    begins = begins or [line.baseline for block in texts for line in block]
     start = min(begins, default=float("inf"))
-    wide = [line for line in text if line.size > 0.88 * style.size]
-    left = min((line.left for line in wide), default=0.0) - 1
-    right = max((line.right for line in wide), default=10_000.0) + 1
-    beside: set[int] = set()
-    small = [line for line in page if line.size < 1.1 * style.size]
-    for box in (
-        [line for line in small if line.right < left],
-        [line for line in small if line.left > right],
-    ):
-        edges = [edge for line in box for edge in (line.left, line.right)]
-        if box and max(edges) - min(edges) < _BOX * (right - left):
-            beside |= set(map(id, box))
-    in_text = set(map(id, text))
-    # Baselines in a row differ a little.
-    rows = group_while(
-        sorted(
-            (
-                line
-                for line in page
-                if line.baseline < start - 1 and id(line) not in in_text and id(line) not in beside
-            ),
-            key=lambda line: line.baseline,
-        ),
+    beside = _find_boxes(page, texts, style)
+    outside = beside | {id(line) for block in texts for line in block}
+    over = [line for line in page if line.baseline < start - 1 and id(line) not in outside]
+    rows = group_while(  # baselines in a row differ a little
+        sorted(over, key=lambda line: line.baseline),
         lambda row, line: line.baseline - row[0].baseline < _SAME_ROW * line.size,
     )
     above = [line for row in rows for line in sorted(row, key=lambda line: line.left)][:_MOST_LINES]
-    lines = frozenset(map(id, above)) | beside
     common = {
         word.text.strip(".,;:()")
         for each in pages[:3]
@@ -272,53 +252,56 @@ def _parse_page(
             and (len(_read_names([line], common)) < 2 or bool(_read_names(block[-1:], common)))
         ),
     )
+    lines = frozenset(map(id, above)) | beside
     title = _find_title(blocks, pages, style, properties.title, common)
     if not title or not (begins or is_cover or title[0].size > 1.1 * style.size):
         return FrontMatter(lines=lines if begins else frozenset())
     inside = set(map(id, title))
     below = [line for line in above if line.baseline > title[0].baseline and id(line) not in inside]
-    before = [
+    over_title = [
         line
         for line in reversed(above)
         if line.baseline < title[0].baseline
         and not (_LABEL.fullmatch(line.text) or _JOURNAL.search(line.text))
         and not _is_journal(line.text, pages)
     ]
-    before = [*takewhile(lambda line: _looks_like(line, before[0]), before)][::-1]
-    known = set(map(_name_key, _stated_names(properties.authors)))
+    over_title = [*takewhile(lambda line: _looks_like(line, over_title[0]), over_title)][::-1]
     abstract = next((block for block in texts if block[-1].baseline > start), [])
-    next_to = [
+    next_to_abstract = [
         line
         for line in page
-        if id(line) in beside
-        or (
-            abstract
-            and start - 2 < line.baseline < abstract[-1].baseline
-            and (line.right < abstract[1].left or line.left > abstract[1].right)
-            and id(line) not in in_text
-        )
+        if abstract
+        and start - 2 < line.baseline < abstract[-1].baseline
+        and (line.right < abstract[1].left or line.left > abstract[1].right)
+        and id(line) not in outside - beside
     ]
-    for around in (below, before, next_to):
-        looks: list[list[Line]] = []
-        for line in around:
-            look = next((each for each in looks if _looks_like(line, each[0])), None)
-            if look is None:
-                looks.append([line])
-            else:
-                look.append(line)
-        looks.sort(key=lambda look: -look[0].size)
-        readings = (_read_names(look, common, on_cover=is_cover) for look in looks)
-        named = list(filter(None, readings))
-        found = next(
-            (names for names in named if known.intersection(map(_name_key, names))),
-            next(iter(named), ()),
-        )
-        found = found or _names_in_capitals(around)
-        if found:
-            break
-    authors, notes = _reconcile(found, properties.authors, around if found else below)
+    authors, notes = _find_authors(
+        (below, over_title, next_to_abstract), properties.authors, common, on_cover=is_cover
+    )
     (content,) = place_texts([title])
     return FrontMatter(content.text.rstrip(" *∗†"), authors, notes=notes, lines=lines)
+
+
+def _find_boxes(
+    page: Sequence[Line], texts: Sequence[Sequence[Line]], style: Style
+) -> frozenset[int]:
+    """Return the lines of narrow boxes on the left and right of the text, by ``id``."""
+    wide = [line for block in texts for line in block if line.size > 0.88 * style.size]
+    if not wide:
+        return frozenset()
+    left, right = min(line.left for line in wide) - 1, max(line.right for line in wide) + 1
+    small = [line for line in page if line.size < 1.1 * style.size]
+    boxes = (
+        [line for line in small if line.right < left],
+        [line for line in small if line.left > right],
+    )
+    return frozenset(
+        id(line)
+        for box in boxes
+        if box
+        and max(line.right for line in box) - min(line.left for line in box) < _BOX * (right - left)
+        for line in box
+    )
 
 
 def is_beginning(line: Line, style: Style) -> bool:
@@ -464,6 +447,33 @@ def _is_journal(text: str, pages: Sequence[Sequence[Line]]) -> bool:
 
 
 # --- Authors --------------------------------------------------------------------------------------
+
+
+def _find_authors(
+    places: Sequence[Sequence[Line]], stated: str, common: Collection[str], *, on_cover: bool
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the authors in the first of some places that has any, and notes about them.
+
+    Of several looks, the one with a name that the properties state wins, or else the largest.
+    """
+    known = set(map(_name_key, _stated_names(stated)))
+    for lines in places:
+        looks: list[list[Line]] = []
+        for line in lines:
+            look = next((each for each in looks if _looks_like(line, each[0])), None)
+            if look is None:
+                looks.append([line])
+            else:
+                look.append(line)
+        looks.sort(key=lambda look: -look[0].size)
+        readings = (_read_names(look, common, on_cover=on_cover) for look in looks)
+        named = list(filter(None, readings)) or [_names_in_capitals(lines)]
+        printed = next(
+            (names for names in named if known.intersection(map(_name_key, names))), named[0]
+        )
+        if printed:
+            return _reconcile(printed, stated, lines)
+    return _reconcile((), stated, places[0])
 
 
 def _read_names(
