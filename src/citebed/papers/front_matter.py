@@ -156,7 +156,9 @@ _GROUPS = re.compile(r"(?:the )?(\S.{0,80}?) (collaboration|consortium)s?", re.I
 _GROUP = re.compile(
     r"(?:(?:and|for|on behalf of|in collaboration with)\s+)?(?:the\s+)?(\S.{0,80}?\s?"
     r"(?:collaborations?|consorti(?:um|a)|(?:study|working|research|investigators) group"
-    r"|investigators|initiative|network|task force|trialists|committee|team))",
+    r"|investigators|trialists))"
+    r"|(?:and\s+|for\s+|on behalf of\s+)?the\s+(\S.{0,80}?\s"
+    r"(?:initiative|network|task force|committee|team|group))",
     re.IGNORECASE,
 )
 _OPEN_DOI = re.compile(r"\b10\.(?:\d{4,9}(?:/\S{0,200}[./_-])?)?$")
@@ -399,15 +401,13 @@ def _find_title(
         elif any(named):  # behind a subtitle
             near = after[0][0].baseline - block[-1].baseline < 2.4 * after[0][0].size
             score += 1 if near else 0.4
-        if (
-            len(text) < 120
-            and len(text.split()) < 10
-            and (_is_journal(text, pages) or _read_names(block, common))
-        ):
+        words = len(text.split())
+        is_name = not any(named[:1]) and bool(_read_names(block, common))
+        if words < 10 and len(text) < 120 and (is_name or _is_journal(text, pages)):
             score -= 3
-        elif len(text.split()) < 8 and _JOURNAL.search(text):
+        elif words < 8 and _JOURNAL.search(text):
             score -= 0.8
-        if len(text.split()) < 2:
+        if words < 2:
             score -= 0.6
         scores.append((score, -at, block))
     return max(scores, key=lambda each: each[:2])[2] if scores else ()
@@ -467,12 +467,9 @@ def _find_authors(
                 look.append(line)
         looks.sort(key=lambda look: -look[0].size)
         readings = (_read_names(look, common, on_cover=on_cover) for look in looks)
-        named = list(filter(None, readings)) or [_names_in_capitals(lines)]
-        printed = next(
-            (names for names in named if known.intersection(map(_name_key, names))), named[0]
-        )
-        if printed:
-            return _reconcile(printed, stated, lines)
+        if named := list(filter(None, readings)):
+            confirmed = (names for names in named if known.intersection(map(_name_key, names)))
+            return _reconcile(next(confirmed, named[0]), stated, lines)
     return _reconcile((), stated, places[0])
 
 
@@ -555,7 +552,7 @@ def _split_names(text: str) -> list[str]:
 def _author(part: str, common: Collection[str] = ()) -> str:
     """Return the person or group that a part of a list of authors names, or ""."""
     if (group := _GROUP.fullmatch(part)) is not None:
-        return group[1]
+        return group[1] or group[2]
     part = _SUFFIX.sub("", _FULL_STOP.sub("", part))
     words = part.split()
     is_person = (
@@ -566,13 +563,6 @@ def _author(part: str, common: Collection[str] = ()) -> str:
         and _PERSON.fullmatch(_RARE_PARTICLE.sub("de ", _PREFIX.sub("", part))) is not None
     )
     return name_from_display(part) if is_person else ""
-
-
-def _names_in_capitals(below: Sequence[Line]) -> tuple[str, ...]:
-    """Return names in capitals that begin lines with their affiliations."""
-    firsts = [_MARKS.sub(" ", line.text.partition(",")[0]).strip() for line in below]
-    capitals = [first for first in firsts if first.isupper() and 1 < len(first.split()) < 6]
-    return tuple(filter(None, (_author(name.title()) for name in capitals)))
 
 
 def lists_people(lines: Sequence[Line]) -> bool:

@@ -535,3 +535,18 @@ def test_lists_of_people_are_no_paragraphs(number: int) -> None:
     text = " ".join(each.content.text for each in paper.paragraphs)
     assert paper.authors == ("ELM Collaboration",)
     assert text
+
+
+@pytest.mark.parametrize(
+    "title", ["Max Weber and Norbert Elias", "Permutation Document Interaction Network"]
+)
+def test_a_title_may_look_like_names(title: str) -> None:
+    cells: list[Cell] = [
+        (54, 80, 10, "Zeitschrift für Baumkunde"),
+        (54, 150, 16, f"B|{title}"),
+        (54, 180, 11, "Ann Author and Bob Writer"),
+        (54, 200, 9, "University of Northtown"),
+        (54, 230, 10, "B|Abstract"),
+    ]
+    paper = read([*cells, *block(54, 243, 8.5, SAID, 504)], 300)
+    assert (paper.title, paper.authors) == (title, (ANN, BOB))
