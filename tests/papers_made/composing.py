@@ -61,8 +61,10 @@ class Paper:
     sections: list[tuple[str, list[Block]]] = field(default_factory=list)
 
 
-def compose(words: Field, seed: int, entries: int = 26, paragraphs: int = 4) -> Paper:
-    """A paper in the words of a field, the same for the same seed."""
+def compose(
+    words: Field, seed: int, entries: int = 26, paragraphs: int = 4, authors: int = 0
+) -> Paper:
+    """A paper in the words of a field, the same for the same seed; by default of 1-3 authors."""
     draw = random.Random(seed)
     references = _references(words, draw, entries)
     waiting = [reference.key for reference in references]
@@ -83,6 +85,8 @@ def compose(words: Field, seed: int, entries: int = 26, paragraphs: int = 4) -> 
         if number in (2, 3):
             blocks.append(_around_formula(words, draw, waiting, references))
         paper.sections.append((heading, blocks))
+    if authors:
+        paper.authors = tuple(_people(draw, authors))
     return paper
 
 

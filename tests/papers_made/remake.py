@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tests.papers_made.composing import compose
 from tests.papers_made.journals import JOURNALS
+from tests.papers_made.publishers import PUBLISHERS
 from tests.papers_made.setting import Journal, bibliography, latex, truth
 from tests.papers_made.wording import Field
 
@@ -41,17 +42,18 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="fonts that every reader has")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
-    for number, (journal, words) in enumerate(JOURNALS):
+    journals = [(journal, words, 0) for journal, words in JOURNALS] + list(PUBLISHERS)
+    for number, (journal, words, authors) in enumerate(journals):
         if not given.journals or journal.name in given.journals:
-            made = make(journal, words, 100 * given.seed + number, given, given.folder)
+            made = make(journal, words, authors, 100 * given.seed + number, given, given.folder)
             print(journal.name, "made" if made else "NOT MADE", flush=True)
 
 
 def make(
-    journal: Journal, words: Field, seed: int, given: argparse.Namespace, folder: Path
+    journal: Journal, words: Field, authors: int, seed: int, given: argparse.Namespace, folder: Path
 ) -> bool:
-    """Set one paper; whether LaTeX could."""
-    paper = compose(words, seed, given.entries, given.paragraphs)
+    """Set one paper; return False if LaTeX could not."""
+    paper = compose(words, seed, given.entries, given.paragraphs, authors)
     source = latex(paper, journal)
     if given.small:
         source = source.replace(_BEGIN, _SMALL + _BEGIN, 1)

@@ -64,15 +64,19 @@ def names(paper: Paper, between: str = ", ") -> str:
 
 
 def bibliography(paper: Paper) -> str:
-    """The references in BibTeX."""
-    return "\n".join(map(_bibtex, paper.references))
+    """The references in BibTeX, those of physics with a number of arXiv."""
+    tagged = paper.field.language == "english" and paper.field.name == "physics"
+    return "\n".join(_bibtex(each, tagged) for each in paper.references)
 
 
-def _bibtex(reference: Reference) -> str:
+def _bibtex(reference: Reference, tagged: bool) -> str:
     people = " and ".join(f"{family}, {given}" for family, given in reference.authors)
     where = {"article": "journal", "inproceedings": "booktitle"}.get(reference.kind)
     fields = [("author", people), ("title", "{" + reference.title + "}")]
     fields += [("year", str(reference.year)), *reference.details]
+    if tagged and reference.kind == "article":
+        number = f"{reference.year % 100:02}05.{abs(reference.year * 7919) % 9000 + 1000}"
+        fields += [("eprint", number), ("archivePrefix", "arXiv"), ("primaryClass", "hep-ph")]
     if where:
         prefix = "Proceedings of the Meeting on " if where == "booktitle" else ""
         fields.append((where, prefix + reference.venue))
@@ -161,7 +165,7 @@ def truth(paper: Paper, journal: Journal) -> dict[str, object]:
         "title": paper.title,
         "authors": [f"{family}, {given}" for family, given in paper.authors],
         "year": paper.year if journal.dated else None,
-        "abstract": _plain(abstract(paper)),
+        "abstract": _plain(abstract(paper)) if abstract(paper) in journal.front(paper) else "",
         "paragraphs": [
             {
                 "section": heading,
@@ -177,6 +181,7 @@ def truth(paper: Paper, journal: Journal) -> dict[str, object]:
                 "year": each.year,
                 "family": each.authors[0][0],
                 "place": _place(each),
+                "doi": dict(each.details).get("doi"),
             }
             for each in paper.references
         },

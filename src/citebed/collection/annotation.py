@@ -103,7 +103,13 @@ def annotate_papers(
             yield AnnotatedPaper(path, None, (paper.what,))
         else:
             made = annotate_paper(paper, path.stem, sections=wanted, against=known)
-            yield AnnotatedPaper(path, made, paper.notes)
+            # It has citation markers, and no paragraph of any section that cites was read.
+            failed = (
+                not made.contexts
+                and bool(made.notes)
+                and not annotate_paper(paper, path.stem, sections=()).contexts
+            )
+            yield AnnotatedPaper(path, None if failed else made, (*paper.notes, *made.notes))
 
 
 def _listed(paths: Paths) -> list[str | Path]:

@@ -93,6 +93,8 @@ class Annotation:
     references: tuple[AnnotatedReference, ...]
     pages: tuple[tuple[float, float], ...]
     confidence: float = 1.0
+    notes: tuple[str, ...] = ()
+    """Where citation markers and reference list disagree."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the annotation as plain values."""

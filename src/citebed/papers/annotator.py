@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 from unicodedata import normalize
 
@@ -29,14 +29,23 @@ from citebed.text.markers import Marker, markers, numbers
 from citebed.text.names import family_name
 from citebed.text.normalise import fold, unique
 from citebed.text.sentences import sentence_spans
+from citebed.wording import count
 
 _YEAR = re.compile(r"\b((?:1[5-9]|20)\d\d)([a-z]?)\b")
 _FAMILY = re.compile(r"[^\W\d_][\w'’\u0300-\u036f\-]+")
 _FIRST = re.compile(r"^\W*([^\W\d_][\w'’-]+)")
 """The first word of an entry, which may be a name even if no authors were parsed."""
+_ACCENTS = re.compile("[\u0300-\u036f]")
+_LETTERS = str.maketrans(
+    {"ı": "i", "ł": "l", "ø": "o", "đ": "d", "ð": "d", "ß": "ss", "æ": "ae", "œ": "oe"}
+)
+"""Letters that no accent makes, and what a font without them prints."""
 _SAME = re.compile(r"^\s*(?:[—–-]{1,3}|_{2,})(?=[\s.,(])")
 """A dash that repeats the authors of the entry before."""
 _NAMES_END = re.compile(r"\bet\.? al|\band\b|\bund\b|\b[ye]\b|\bet\b|&|,|\d")
+_OTHERS = re.compile(r"\bet\.? al|\bu\. ?a\.|\band others|\bund andere|\bet coll")
+_MANY = 3
+"""Number of authors that stands for three or more."""
 _INITIAL = re.compile(r"([^\W\d_])\.\s")
 _BRACKET = re.compile(r"\[([^\[\]]{1,300})\]")
 _PARTED = re.compile(r"\s*[,;]\s*")
@@ -46,9 +55,21 @@ _COUNTED = re.compile(
     r"|examples?|conditions?|of|by|in|from|and)\b\.?|=)\s?$",
     re.IGNORECASE,
 )
-_RAISED = re.compile("(?<![⁰¹²³⁴-⁹⁻])[⁰¹²³⁴-⁹](?:[⁰¹²³⁴-⁹]|[,;⁻–-](?=[⁰¹²³⁴-⁹])){0,40}")
+_RAISED = re.compile("(?<![⁰¹²³⁴-⁹⁻])[⁰¹²³⁴-⁹](?:[⁰¹²³⁴-⁹]|[,;⁻–-] ?(?=[⁰¹²³⁴-⁹])){0,40}")
 _DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻;", "0123456789-,")
-_POWER = re.compile(r"(?:(?<!\w)(?:[^\W\d_]|[a-zµ]?m|[ck]m|kg|sec|min)|\d)$")
+_POWER = re.compile(
+    r"(?:(?<!\w)(?:[^\W\d_]|[a-zµ]?m|kg|sec|min|ft|in|mi|chi|Chi)|(?<![\d.,])(?:10|\d)"
+    r"|[˚°Å⁻−\ue000-\uf8ff]\s?)$"
+)
+_CHARGE = re.compile("[+⁺þ−⁻]")
+_NAMED_REF = re.compile(
+    r"\b[Rr]efs?\.? (\d{1,3}(?:\s?[,–-]\s?\d{1,3}){0,30}(?: and \d{1,3})?)(?!\w|\.\d)"
+)
+_YEAR_IN_BRACKETS = re.compile(r"[(\[]([^()\[\]]{0,300}?(?:1[5-9]|20)\d\d[^()\[\]]{0,200})[)\]]")
+_UNUSUAL = 0.8
+"""Confidence of a marker of unknown form that contains the name and year of an entry."""
+_NOTED = 0.9
+"""Confidence of a footnote's number with what the footnote cites."""
 _MOST = 0.5
 _INCOMPLETE = 0.6
 """Confidence of a marker with references that are not in the list; a person should check it."""
@@ -73,41 +94,87 @@ class ReferenceIndex:
     """Number of ids missing between 1 and the highest."""
     round_cite: bool = False
     """True if the paper cites with numbers in round brackets."""
+    has_labels: bool = True
+    """True if the ids are printed in the list; otherwise they are only counted."""
+    by_note: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """If footnotes cite: what each of them cites, by its number."""
 
     def links(self, text: str) -> list[Link]:
         """Return the markers in a text with the entries that they cite.
 
         Beside general markers, these are brackets with labels of the list that are not numbers, and
-        its numbers as raised digits (but not powers of units and variables) and, if the paper cites
-        so, in round brackets (but not equations and steps).
+        its numbers after "ref.", as raised digits (but not powers of units and variables, or
+        charges) and, if the paper cites so, in round brackets (but not equations and steps).
         """
+        if self.by_note:
+            return self._note_links(text)
         own = []
         for match in _BRACKET.finditer(text):
             parts = [part.replace(" ", "") for part in _PARTED.split(match[1].strip())]
             if parts[0] in self.ids and not parts[0].isdigit():
                 own.append(Marker(*match.span(), tuple(part for part in parts if part in self.ids)))
-        round_brackets = [(_ROUND, _COUNTED, 14)] if self.round_cite else []
-        for pattern, others_before, width in ((_RAISED, _POWER, 4), *round_brackets):
+        patterns = [(_RAISED, _POWER, _CHARGE), (_NAMED_REF, None, None)]
+        patterns += [(_ROUND, _COUNTED, None)] if self.round_cite else []
+        for pattern, others_before, others_behind in patterns:
             for match in pattern.finditer(text):
-                cites = numbers(match[match.lastindex or 0].translate(_DIGITS))
-                before = text[max(0, match.start() - width) : match.start()]
-                if cites and self.ids.issuperset(cites) and not others_before.search(before):
-                    own.append(Marker(*match.span(), cites))
+                group = match.lastindex or 0
+                cites = numbers(match[group].replace(" and ", ",").translate(_DIGITS))
+                before = text[max(0, match.start() - 14) : match.start()]
+                if (
+                    cites
+                    and self.ids.issuperset(cites)
+                    and not (others_before and others_before.search(before))
+                    and not (others_behind and others_behind.match(text, match.end()))
+                ):
+                    own.append(Marker(*match.span(0 if pattern is _ROUND else group), cites))
         own.sort(key=lambda marker: marker.start)
         starts = [marker.start for marker in own]
-        every = [*own]
+        found = [*own]
         for marker in markers(text):
             at = bisect_left(starts, marker.end)
             if at == 0 or own[at - 1].end <= marker.start:
-                every.append(marker)
-        every.sort(key=lambda marker: marker.start)
-        return [link for marker in every if (link := self._link(marker)).cites]
+                found.append(marker)
+        every = [link for marker in found if (link := self._link(marker)).cites]
+        every += self._named_links(text, every)
+        return sorted(every)
+
+    def _note_links(self, text: str) -> list[Link]:
+        """Return the numbers of footnotes with what the footnotes cite."""
+        links = []
+        for match in _RAISED.finditer(text):
+            notes = numbers(match[0].translate(_DIGITS)) or ()
+            cites = unique(cite for note in notes for cite in self.by_note.get(note, ()))
+            if cites and not _POWER.search(text[max(0, match.start() - 14) : match.start()]):
+                links.append(Link(*match.span(), cites, _NOTED))
+        return links
+
+    def _named_links(self, text: str, others: Sequence[Link]) -> Iterator[Link]:
+        """Yield brackets with a year that stands behind the name of an entry of that year.
+
+        These are citations whose form is not known, as "(in the sense of OECD 2015, table 3)".
+        """
+        for match in _YEAR_IN_BRACKETS.finditer(text) if self.by_name else ():
+            if any(link.start < match.end() and match.start() < link.end for link in others):
+                continue
+            cites: list[str] = []
+            before = text[max(0, match.start() - 60) : match.start()]
+            names = list(map(_plain, reversed(_FAMILY.findall(before))))  # the nearest first
+            at = match.start(1)
+            for year in _YEAR.finditer(text, *match.span(1)):
+                names = list(map(_plain, _FAMILY.findall(text[at : year.start()]))) or names
+                named = self.entries_named(text[at : year.end()].strip())
+                found = (self.by_name.get((name, year[0]), ()) for name in names)
+                ids = named or next(filter(None, found), ())
+                at = year.end()
+                cites += ids if len(ids) == 1 else ()
+            if cites:
+                yield Link(match.start(), match.end(), tuple(unique(cites)), _UNUSUAL)
 
     def _link(self, marker: Marker) -> Link:
         cites: list[str] = []
         missing = 0
         for cite in marker.cites:
-            ids = (cite,) if cite in self.ids else self._entries_named(cite)
+            ids = (cite,) if cite in self.ids else self.entries_named(cite)
             if len(ids) == 1:
                 cites.append(ids[0])
             else:
@@ -115,7 +182,7 @@ class ReferenceIndex:
         confidence = _INCOMPLETE if missing else 0.995 - 0.02 * min(self.gaps, 5)
         return Link(marker.start, marker.end, tuple(cites), confidence)
 
-    def _entries_named(self, cite: str) -> tuple[str, ...]:
+    def entries_named(self, cite: str) -> tuple[str, ...]:
         """Return the entries with the name and the year of a citation."""
         year = _YEAR.search(cite)
         before = _NAMES_END.split(cite, maxsplit=1)[0]
@@ -126,12 +193,12 @@ class ReferenceIndex:
         if len(exact) > 1 and (initial := _INITIAL.match(cite)):
             known = self.by_name.get((f"{initial[1].lower()}. {name}", year[0]), ())
             exact = tuple(each for each in exact if each in known)
-        if len(exact) > 1:  # those that also have the second name
+        if len(exact) > 1:  # as many authors, and the second name
             names = [_plain(name) for name in _NAMES_END.split(cite) if name.strip(" .")]
-            if len(names) < 2 or "et al" in cite:
-                return ()
-            second = self.by_name.get((f"{names[0]} {names[1]}", year[0]), ())
-            exact = tuple(entry for entry in exact if entry in second)
+            number = _MANY if _OTHERS.search(cite) else min(len(names), 2)
+            key = f"{names[0]} {names[1]}" if number == 2 else f"{name} {number}"
+            known = self.by_name.get((key, year[0]), ())
+            exact = tuple(each for each in exact if each in known)
         return exact
 
 
@@ -148,6 +215,8 @@ def index_references(
         if families and given:
             names.add(f"{given[0].lower()}. {families[0]}")
         names = names | {" ".join(families)} if len(families) == 2 else names
+        number = _MANY if _OTHERS.search(reference.text) else min(len(reference.authors), _MANY)
+        names |= {f"{families[0]} {number}"} if families else set()
         if _SAME.match(reference.text):
             names = before | names
         before = names
@@ -176,8 +245,8 @@ def _cites_in_round(ids: set[str], texts: Sequence[str]) -> bool:
 
 def _plain(name: str) -> str:
     """Return the last word of a name in lower case without accents."""
-    words = _FAMILY.findall(normalize("NFKD", name.lower()))
-    return words[-1] if words else ""
+    words = _FAMILY.findall(normalize("NFKD", name.lower().translate(_LETTERS)))
+    return _ACCENTS.sub("", words[-1]) if words else ""
 
 
 _REVIEWS = re.compile(
@@ -209,19 +278,30 @@ def annotate(
     free = FreeIds()
     ids = [free.take(entry.label or str(at)) for at, entry in enumerate(paper.references, 1)]
     parsed = [parse_reference(entry.printed) for entry in paper.references]
-    index = index_references(parsed, ids, [each.content.text for each in paper.paragraphs])
+    texts = [each.content.text for each in paper.paragraphs]
+    labelled = any(entry.label for entry in paper.references)
+    by_note = {number: tuple(ids[at] for at in places) for number, places in paper.footnotes}
+    index = replace(index_references(parsed, ids, texts), has_labels=labelled, by_note=by_note)
     places = [entry.content.boxes() for entry in paper.references]
-    parts = _parts(paper, sections, index)
+    links = list(map(index.links, texts))
+    parts = _parts(paper, sections, links)
     contexts: list[AnnotatedContext] = []
-    for paragraph in paper.paragraphs:
+    for paragraph, linked in zip(paper.paragraphs, links, strict=True):
         part = parts.get(paragraph.section)
-        if part is not None and (links := index.links(paragraph.content.text)):
-            sentences = tuple(_sentences(paragraph, links))
+        if part is not None and linked:
+            sentences = tuple(_sentences(paragraph, linked))
             confidence = min(sentence.confidence for sentence in sentences)
             number = f"{len(contexts) + 1:02d}"
             contexts.append(
                 AnnotatedContext(number, part, paragraph.section, confidence, sentences)
             )
+    notes = list(_disagreements(texts, links, index))
+    if not contexts and sections and (citing := sum(map(bool, links))):
+        notes.insert(
+            0,
+            f"{count(citing, 'paragraph')} with citations, but none of them in "
+            f"{' or '.join(sections)}; use --sections all",
+        )
     return Annotation(
         paper_id=paper.doi or paper_id,
         doi=paper.doi,
@@ -232,11 +312,63 @@ def annotate(
         contexts=tuple(contexts),
         references=tuple(annotate_references(ids, places, parsed, against)),
         pages=paper.pages,
+        notes=tuple(notes),
     )
 
 
+_UNKNOWN, _UNCITED, _UNRESOLVED = 0.05, 0.25, 0.15
+"""Shares above which markers and list disagree: cited numbers that are not in the list, entries
+that nothing cites, and names and years of no entry."""
+_FEW = 3
+
+
+def _disagreements(
+    texts: Sequence[str], links: Sequence[Sequence[Link]], index: ReferenceIndex
+) -> Iterator[str]:
+    """Yield notes where the citation markers of a paper and its reference list disagree."""
+    cited = {cite for linked in links for link in linked for cite in link.cites}
+    printed = [marker for text in texts for marker in markers(text)]
+    every = [cite for marker in printed for cite in marker.cites]
+    if index.by_note:
+        return
+    if not index.ids:
+        if len(printed) > _FEW:
+            yield f"{count(len(printed), 'citation marker')}, but no reference list was found"
+        return
+    if index.has_labels and all(map(str.isdigit, index.ids)):
+        raised = (
+            cite
+            for text in texts
+            for match in _RAISED.finditer(text)
+            if not _POWER.search(text[max(0, match.start() - 14) : match.start()])
+            for cite in numbers(match[0].translate(_DIGITS)) or ()
+        )
+        known = {int(each) for each in index.ids}
+        used = {int(cite) for cite in (*every, *raised) if cite.isdigit() and len(cite) < 4}
+        missing = ({*used, *range(1, max(known))} - known) - {0}
+        if len(missing) >= _FEW and len(missing) > _UNKNOWN * len(known | missing):
+            yield (
+                f"the paper cites {count(len(used | known), 'reference')}, but the list that was "
+                f"read has {len(known):,}: it was probably not read completely"
+            )
+    else:
+        named = [cite for cite in every if not cite.isdigit() and _YEAR.search(cite)]
+        unresolved = [cite for cite in named if len(index.entries_named(cite)) != 1]
+        if len(unresolved) > max(_FEW, _UNRESOLVED * len(named)):
+            yield (
+                f"{len(unresolved):,} of {count(len(named), 'citation marker')} match no entry of "
+                f"the reference list, for example {unresolved[0]}"
+            )
+    uncited = index.ids - cited
+    if len(uncited) > max(_FEW, _UNCITED * len(index.ids)):
+        yield (
+            f"no citation marker was found for {len(uncited):,} of "
+            f"{count(len(index.ids), 'reference')}"
+        )
+
+
 def _parts(
-    paper: ReadPaper, sections: Collection[str], index: ReferenceIndex
+    paper: ReadPaper, sections: Collection[str], links: Sequence[Sequence[Link]]
 ) -> dict[str, str | None]:
     """Return for each section its part of the paper, or ``None`` for other sections.
 
@@ -250,7 +382,9 @@ def _parts(
         return named
     second = tops[first + 1]
     cites = [
-        bool(index.links(p.content.text)) for p in paper.paragraphs if _top(p.section) == second
+        bool(linked)
+        for p, linked in zip(paper.paragraphs, links, strict=True)
+        if _top(p.section) == second
     ]
     if sum(cites) >= _LEAST_CITING and sum(cites) >= _LEAST_SHARE * len(cites):
         return {

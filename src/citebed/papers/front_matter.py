@@ -1,13 +1,21 @@
-"""Find the front matter of a paper: title, authors, DOI, year and abstract."""
+"""Find the front matter of a paper: title, authors, DOI, year and abstract.
+
+The title is what the file's properties say, if the page prints it, or else the block with the
+largest letters that is neither the name of a journal nor a label such as "Research Article".
+Authors are the names next to it. What the properties say is used only if the page confirms it.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
+from itertools import pairwise, takewhile
 
 from citebed.papers.pages import Line, group_while
+from citebed.papers.paragraphs import place_texts
+from citebed.papers.properties import Properties
 from citebed.papers.structure import Kind, Style, has_size, plain_heading
 from citebed.text.identifiers import doi_in
 from citebed.text.names import (
@@ -22,50 +30,152 @@ from citebed.text.regex import compile_regex
 from citebed.wording import count
 
 _ABSTRACT = re.compile(
-    r"(?:abstract|a ?b ?s ?t ?r ?a ?c ?t|summary|zusammenfassung|résumé|resumen)\b\s*[.:—–-]*\s*",
+    r"(?i:abstract|a ?b ?s ?t ?r ?a ?c ?t|summary|(?:kurz)?zusammenfassung|kurzfassung|résumé"
+    r"|resumen|resumo|riassunto|samenvatting)(?:\s*[.:|—–-]+\s*|\s*$|\s+(?=[^\W\da-z_]))"
+)
+_SUMMARY = re.compile(r"summary\b", re.IGNORECASE)
+_CITATION = re.compile(r"\[\d{1,3}[\],–-]|[(;,] ?(?:19|20)\d\d[a-z]?[);]")
+_INTRODUCTION = re.compile(
+    r"(?:introduction|background|einleitung|einführung|introducción|vorbemerkungen?)\W*",
     re.IGNORECASE,
 )
-_INTRODUCTION = re.compile(r"(?:introduction|background|einleitung|introducción)\W*", re.IGNORECASE)
+_PART_OF_ABSTRACT = re.compile(
+    r"(?:background|introduction|objectives?|aims?|purpose|methods?|design|setting|participants"
+    r"|patients|materials? and methods|methodology|main outcome.*|measure.*|interventions?|results?"
+    r"|(?:principal |main |key )?findings|conclusions?|interpretation|significance|funding"
+    r"|trial registration|discussion|hintergrund|fragestellung|ziel.*|methoden?|methodik"
+    r"|ergebnisse|diskussion|schlussfolgerung(?:en)?|fazit)\b.{0,40}",
+    re.IGNORECASE,
+)
 _BEHIND = re.compile(
-    r"(?:key\s?-?words?|index terms|ccs concepts|categories and subject|general terms|pacs\b|jel\b"
-    r"|acm reference|additional key|permission to|mots[- ]clés?|schlüssel|schlagw"
-    r"|palabras clave|subject headings|abbreviations)",
+    r"(?:key\s?-?words?|k ?e ?y ?w ?o ?r ?d ?s|index terms|ccs concepts|categories and subject"
+    r"|general terms|pacs\b|jel\b|acm reference|additional key|permission to|mots[- ]clés?"
+    r"|schlüssel|schlagw|stichw|palabras clave|subject headings|abbreviations|received\b|accepted\b"
+    r"|published\b|correspond|citation:|cite this|how to cite|doi\b|https?:|©|\(c\) |copyright"
+    r"|edited by|academic editor|\S+@\S+|open access|funding:|msc\b|significance statement"
+    r"|eingereicht)",
     re.IGNORECASE,
 )
+"""How a line begins that follows an abstract."""
+_COVER = re.compile(
+    r"suggested citation|empfohlene zitierung|nutzungsbedingungen|to cite this version"
+    r"|citation for published version|scroll down for article|use of the jstor archive|jstor is a"
+    r"|to cite this article:|to link to this article|submit your article to this journal"
+    r"|this (?:article|content) (?:was )?downloaded|hal is a multi|author profiles for this"
+    r"|provided in cooperation with",
+    re.IGNORECASE,
+)
+"""What repositories print on the sheet that they add before a paper."""
+_KIND = (
+    r"open access|nano express|preprint|online first|(?:accepted|author) manuscript"
+    r"|check for updates|(?:(?:working|discussion) paper|diskussionspapiere?) ?(?:series)?"
+    r"|(?:(?:original|full|short|brief|invited|regular|special) )?(?:research|review|scientific"
+    r"|case|data|methods?|software|technical|original|empirical|short|brief|regular|feature|perspective"
+    r"|opinion|full|conference|working|discussion)(?: (?:research|article|paper|reports?|study"
+    r"|communications?|investigation|contribution|notes?|review|length|letter|presentation)){0,2}"
+    r"|articles?|reviews?|letters?|editorial|commentary|perspectives?|essay|focus|originalarbeit"
+    r"|originalbeitrag|aufsätze?|abhandlung(?:en)?|beiträge|forschungsbericht|rezension(?:en)?"
+    r"|hauptbeiträge|schwerpunkt(?:thema)?|veröffentlichungsversion.*|zeitschriftenartikel.*"
+    r"|sammelwerksbeitrag.*|arbeitspapier.*"
+)
+_PLACE = (
+    r"www\.|https?:|@|\bissn\b|\bdoi\b|\bvol(?:ume|\.)|\bheft \d|\bjg\.|\bno\. ?\d|\d\s?\(\d{4}\)"
+    r"|\b(?:19|20)\d\d, \d|\bpp?\. ?\d|\bs\. ?\d+\s?[-–]"
+)
+_DATED = re.compile(r"\b(?:19|20)\d\d\b")
+_LABEL = re.compile(
+    rf"{_KIND}|.*(?:{_PLACE}).*|(?:received|accepted|published|\(?dated|©).*"
+    r"|(?:fig(?:ure|\.)|tab(?:le|elle|\.)|abb(?:ildung|\.)) ?\d.*",
+    re.IGNORECASE,
+)
+"""A line that is no title: the kind of a paper, or the place where it was published."""
+_JOURNAL = re.compile(
+    r"\b(?:journal|zeitschrift|archiv|annal(?:s|en|es)|bulletin|proceedings|transactions|quarterly"
+    r"|revue|revista|acta|jahrbuch|magazine|newsletter|letters|reports|communications|frontiers|plos"
+    r"|elsevier|springer|wiley|(?:working|discussion) papers?|universit(?:y|ät)|institute?"
+    r"|organi[sz]ation|central|online)\b",
+    re.IGNORECASE,
+)
+_AFTER_JOURNAL = (
+    r"\W{0,3}(?:\(?(?:19|20)\d\d|vol|\d{1,3}\s?[(:,/]|\d{1,3} \(|band|jg|heft|no\b|issue)"
+)
+_MONTH = (
+    r"(?:\d{1,2}\.?\s)?(?:jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-zä]*"
+    r"\.?,?\s(?:\d{1,2}(?:\s?[–-]\s?\d{1,2})?,\s)?"
+)
+_YEAR = r"(?:20[0-4]\d|19[0-9]\d)"
+_DATES = re.compile(rf"\b{_MONTH}({_YEAR})\b", re.IGNORECASE)
 _YEARS = (
-    re.compile(r"(?:©|\(c\)|\bcopyright)\s?(20\d\d|19\d\d)", re.IGNORECASE),
-    re.compile(
-        r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s"
-        r"(?:\d{1,2}(?:\s?[–-]\s?\d{1,2})?,\s)?(20\d\d|19\d\d)\b",
-        re.IGNORECASE,
-    ),
-    re.compile(r"\b(20[0-4]\d|19[5-9]\d)\b"),
+    re.compile(rf"\bpublished(?: online)?:?\s(?:on\s)?(?:{_MONTH})?({_YEAR})\b", re.IGNORECASE),
+    re.compile(rf"(?:©|\(c\)|\bcopyright)\s?({_YEAR})", re.IGNORECASE),
+    re.compile(rf"(?<!\d)({_YEAR}),\s\d{{1,4}}(?:\(\d+\))?[,:]"),
+    re.compile(rf"\b\d{{1,4}}\s?\(({_YEAR})\)"),
+    _DATES,
+    re.compile(rf"(?<![\d.])({_YEAR})(?!\d)"),
 )
-"""Years on the first page, the most reliable first: of the copyright, of a date, any."""
+"""Years on the first page, the most reliable first: of publication, of the copyright, of a volume,
+of a date, any."""
 _NOT_A_NAME = re.compile(
-    r"[@\d:/]|universit|institut|department|laborator|school|college|\b(?:inc|ltd|corp)\b|research"
-    r"|\b(?:open access|hospital|faculty|cent(?:er|re)|academy)\b",
-    re.I,
+    r"[@:]|universit|institut|department|laborator|school|college|\b(?:inc|ltd|corp|gmbh)\b|research"
+    r"|academ|ministry|hochschule|fakultät"
+    r"|\b(?:univ|dept|inst|dep|lab|open access|hospital|klinik|clinic|faculty"
+    r"|cent(?:er|re|ral)|foundation|street|road|avenue|editors?|corresponding|received|accepted"
+    r"|united (?:states|kingdom)|new (?:york|zealand|delhi|jersey|south)|south (?:africa|korea)"
+    r"|hong kong|san (?:francisco|diego|jose)|los angeles|saudi arabia|sri lanka|costa rica"
+    r"|czech republic|articles?|review|introduction|abstract|keywords?|(?:working|discussion) paper"
+    r"|journal|zeitschrift|volume|heft|special|issue|empfohlene|zitierung|version)\b|stra(?:ß|ss)e\b"
+    r"|\s(?:from|with|for|the|of)\s",
+    re.IGNORECASE,
 )
-_BETWEEN_NAMES = re.compile(r"\s*(?:[,;·•&]|\band\b)\s*")
+_BETWEEN_NAMES = re.compile(r"\s*(?:[,;·•&|/]|\b(?i:and|und|sowie|et|y)\b)\s*")
 _MARKS = re.compile(
-    r"[\d*†‡§¶∗⁎#]+|(?<=[a-zß-ÿ])ID(?=[\W\d]|$)|(?<=[ ,])[a-z](?=[ ,*]|$)"
-    r"|\b(?:Jr|Sr|Ph\.?\s?D|M\.?D|Dr|Prof)\b\.?"
+    r"[^\w\s.,;·•&|/'’‐‑()@:-]+|[\d⁰¹²³⁴-⁹⁻_]+|(?<=[a-zß-ÿ])ID(?=[\W\d]|$)"
+    r"|(?<=[ ,])[a-z](?=[ ,*]|$)|\S{1,60}@\S{1,60}"
+    r"|\([^()]{0,200}\)|(?<=,)\s*(?:Jr|Sr|I{2,3}|IV)\b\.?"
 )
-"""Marks of footnotes and affiliations, the icon of ORCID (``ID``), suffixes and degrees."""
+"""Marks of footnotes and affiliations, the icon of ORCID (``ID``), remarks in brackets."""
+_DEGREE = re.compile(
+    r"[A-Z][a-z]{0,3}\.?[A-Z][\w.()]{0,6}|(?:Senior |Student )?(?:Member|Fellow)|IEEE"
+    r"|(?:[A-Z][a-z]{0,2}\. ?){2,4}|Dr|Jr|Sr"
+)
+_BEFORE_NAME = re.compile(
+    r"^\s*(?:(?i:by|von|par|por|authors?:|autor(?:en|in|innen)?:)\s+(?=[^\W\da-z_]))?"
+    r"(?:(?:Prof|Dr|PD|Priv|Dipl|Mag|Univ)"
+    r"(?:\.-?|-)\s?(?:(?:Doz|Prof|Ing|Psych|Soz|Pol)\b\.?\s?)?|(?:[MB]\.\s?(?:A|Sc)|Ph\.\s?D)\.\s"
+    r"|(?:h\.\s?c|habil|rer|nat|phil|med|jur|pol|soc|oec|theol)\.\s?)*"
+)
 _PERSON = compile_regex(NAME)
 _PREFIX = re.compile(r"\b[a-z]{2,3}(?=[A-Z])")
 """For example in ``dePamphilis``."""
-_MOST_PROPERTIES = 20_000
+_PARTICLES = ("della", "dell", "delle", "degli", "national", "für")
+_RARE_PARTICLE = re.compile(r"\b(?:d[ao]|e|d[ae]ll[ae]|degli|vom|zum|v\.|op|'t|ould|st)\s")
+_FULL_STOP = re.compile(r"(?<=\w[a-zß-ÿ])\.")
+"""For example in ``Md. Abdul``."""
+_SUFFIX = re.compile(r",?\s(?:Jr|Sr|I{2,3}|IV)\b\.?$")
+_GROUPS = re.compile(r"(?:the )?(\S.{0,80}?) (collaboration|consortium)s?", re.IGNORECASE)
+_GROUP = re.compile(
+    r"(?:(?:and|for|on behalf of|in collaboration with)\s+)?(?:the\s+)?(\S.{0,80}?\s?"
+    r"(?:collaborations?|consorti(?:um|a)|(?:study|working|research|investigators) group"
+    r"|investigators|trialists))"
+    r"|(?:and\s+|for\s+|on behalf of\s+)?the\s+(\S.{0,80}?\s"
+    r"(?:initiative|network|task force|committee|team|group))",
+    re.IGNORECASE,
+)
+_OPEN_DOI = re.compile(r"\b10\.(?:\d{4,9}(?:/\S{0,200}[./_-])?)?$")
+"""A DOI that may go on in the next line."""
+_REST_OF_DOI = re.compile(r"(?!(?:19|20)\d\d\b[^/])[\w()/-]*\d")
+_CITE_THIS = re.compile(r"(?:how to )?cite this (?:article|paper)", re.IGNORECASE)
+_MOST_LINES, _MOST_BLOCKS = 400, 12
 _LISTED = 5
-_COLLABORATION = re.compile(r"(?:the )?(\S.*?) collaborations?", re.I)
-_SAME_ROW = 0.3
-"""Largest distance between baselines in one row, in font sizes."""
+_BOX = 0.5
+"""Largest width of boxes beside the text, as a share of the text's width."""
+_SAME_ROW, _SAME_BLOCK = 0.3, 2.2
+"""In font sizes: the largest distance of baselines in one row, and of lines in one title."""
 
 
 @dataclass(frozen=True)
 class FrontMatter:
-    """The front matter on the first page."""
+    """The front matter of a paper, without its abstract."""
 
     title: str = ""
     authors: tuple[str, ...] = ()
@@ -73,44 +183,126 @@ class FrontMatter:
     year: int | None = None
     notes: tuple[str, ...] = ()
     lines: frozenset[int] = field(default_factory=frozenset)
-    """Its lines, by ``id``."""
+    """Its lines, and those of a cover sheet and of boxes beside the text, by ``id``."""
 
 
-def parse_front_matter(page: Sequence[Line], style: Style, properties: str = "") -> FrontMatter:
-    """Return the front matter of the first page, given its lines in reading order.
+def parse_front_matter(
+    pages: Sequence[Sequence[Line]], style: Style, properties: Properties
+) -> FrontMatter:
+    """Return the front matter of a paper, given the lines of its pages in reading order."""
+    cover = pages[0] if len(pages) > 1 and _is_cover(pages[0], style) else ()
+    page = pages[1] if cover else pages[0]
+    front = _parse_page(page, pages, style, properties, is_cover=False)
+    if cover:
+        outer = _parse_page(cover, pages, style, properties, is_cover=True)
+        front = replace(
+            front,
+            title=outer.title or front.title,
+            authors=outer.authors or front.authors,
+            notes=outer.notes if outer.authors else front.notes,
+            lines=front.lines | set(map(id, cover)),
+        )
+    year = _find_year(cover) or _find_year(page)
+    return replace(front, doi=_find_doi([*cover, *page], pages[-1], properties), year=year)
 
-    ``properties`` is the author property of the file.
-    """
-    below, column = _text_start(page, style)
-    # Baselines in a row differ a little.
-    lines = [
-        line
-        for line in page
-        if line.baseline < below - 1 and not _is_text(line, column, page, style)
-    ]
-    rows = group_while(
-        sorted(lines, key=lambda line: line.baseline),
+
+def _is_cover(page: Sequence[Line], style: Style) -> bool:
+    """Return True for the sheet that a repository adds before the first page of a paper."""
+    text = " ".join(line.text for line in page)
+    prose = [line for block in _text_blocks(page, style) for line in block]
+    return (
+        _COVER.search(text) is not None
+        and sum(has_size(line, style.size) for line in prose) < 6
+        and not any(is_beginning(line, style) for line in page)
+    )
+
+
+def _parse_page(
+    page: Sequence[Line],
+    pages: Sequence[Sequence[Line]],
+    style: Style,
+    properties: Properties,
+    *,
+    is_cover: bool,
+) -> FrontMatter:
+    """Return title and authors on a page."""
+    texts = _text_blocks(page, style)
+    begins = [line.baseline for line in page if is_beginning(line, style)]
+    begins = begins or [line.baseline for block in texts for line in block]
+    start = min(begins, default=float("inf"))
+    beside = _find_boxes(page, texts, style)
+    outside = beside | {id(line) for block in texts for line in block}
+    over = [line for line in page if line.baseline < start - 1 and id(line) not in outside]
+    rows = group_while(  # baselines in a row differ a little
+        sorted(over, key=lambda line: line.baseline),
         lambda row, line: line.baseline - row[0].baseline < _SAME_ROW * line.size,
     )
-    above = [each for row in rows for each in sorted(row, key=lambda line: line.left)]
-    # The title has the largest letters.
-    tall = [line for line in above if sum(map(str.isalpha, line.text)) > 3]
-    largest = max((line.size for line in tall), default=0.0)
-    title = [line for line in tall if line.size > 0.97 * largest]
-    below_title = [line for line in above if title and line.baseline > title[-1].baseline]
-    authors, notes = _reconcile(_authors(below_title), properties, below_title)
-    text = "\n".join(line.text for line in page)
-    # A line end may have cut off the first DOI.
-    dois = [doi for line in page if (doi := doi_in(line.text))]
-    first = next(iter(dois), None)
-    dated = next((match for pattern in _YEARS if (match := pattern.search(text))), None)
-    return FrontMatter(
-        title=" ".join(line.text for line in title),
-        authors=authors,
-        doi=next((doi for doi in dois if first and doi.startswith(f"{first}.")), first),
-        year=int(dated[1]) if dated else None,
-        notes=notes,
-        lines=frozenset(map(id, above)),
+    above = [line for row in rows for line in sorted(row, key=lambda line: line.left)][:_MOST_LINES]
+    common = {
+        word.text.strip(".,;:()")
+        for each in pages[:3]
+        for line in each
+        for word in line.words
+        if word.text[0].islower()
+    }
+    blocks = group_while(
+        [line for line in above if sum(map(str.isalpha, line.text)) > 1],
+        lambda block, line: (
+            _looks_like(line, block[-1])
+            and line.baseline - block[-1].baseline < _SAME_BLOCK * line.size
+            and not (block[-1].text.isupper() and not line.text.isupper())
+            and (len(_read_names([line], common)) < 2 or bool(_read_names(block[-1:], common)))
+        ),
+    )
+    lines = frozenset(map(id, above)) | beside
+    title = _find_title(blocks, pages, style, properties.title, common)
+    if not title or not (begins or is_cover or title[0].size > 1.1 * style.size):
+        return FrontMatter(lines=lines if begins else frozenset())
+    inside = set(map(id, title))
+    below = [line for line in above if line.baseline > title[0].baseline and id(line) not in inside]
+    over_title = [
+        line
+        for line in reversed(above)
+        if line.baseline < title[0].baseline
+        and not (_LABEL.fullmatch(line.text) or _JOURNAL.search(line.text))
+        and not _is_journal(line.text, pages)
+    ]
+    over_title = [*takewhile(lambda line: _looks_like(line, over_title[0]), over_title)][::-1]
+    abstract = next((block for block in texts if block[-1].baseline > start), [])
+    next_to_abstract = [
+        line
+        for line in page
+        if abstract
+        and start - 2 < line.baseline < abstract[-1].baseline
+        and (line.right < abstract[1].left or line.left > abstract[1].right)
+        and id(line) not in outside - beside
+    ]
+    authors, notes = _find_authors(
+        (below, over_title, next_to_abstract), properties.authors, common, on_cover=is_cover
+    )
+    (content,) = place_texts([title])
+    return FrontMatter(content.text.rstrip(" *∗†"), authors, notes=notes, lines=lines)
+
+
+def _find_boxes(
+    page: Sequence[Line], texts: Sequence[Sequence[Line]], style: Style
+) -> frozenset[int]:
+    """Return the lines of narrow boxes on the left and right of the text, by ``id``."""
+    wide = [line for block in texts for line in block if line.size > 0.88 * style.size]
+    if not wide:
+        return frozenset()
+    left, right = min(line.left for line in wide) - 1, max(line.right for line in wide) + 1
+    small = [line for line in page if line.size < 1.1 * style.size]
+    boxes = (
+        [line for line in small if line.right < left],
+        [line for line in small if line.left > right],
+    )
+    return frozenset(
+        id(line)
+        for box in boxes
+        if box
+        and max(line.right for line in box) - min(line.left for line in box) < _BOX * (right - left)
+        for line in box
     )
 
 
@@ -119,132 +311,269 @@ def is_beginning(line: Line, style: Style) -> bool:
     if line.size > 1.45 * style.size:
         return False
     plain = plain_heading(line.text)
-    return _INTRODUCTION.fullmatch(plain) is not None or _ABSTRACT.match(plain) is not None
+    return _INTRODUCTION.fullmatch(plain) is not None or _heads_abstract(line)
 
 
-def _text_start(page: Sequence[Line], style: Style) -> tuple[float, int]:
-    """Return the height and the column at which abstract or text begin; 0 if unknown."""
-    heads = [(line.baseline, line.column) for line in page if is_beginning(line, style)]
-    for line, after, third in zip(page, page[1:], page[2:], strict=False):
-        if all(_is_wide(each, style) for each in (line, after, third)):
-            heads.append((line.baseline, line.column))
-            break
-    start = min(heads, default=(0.0, 0))
-    for line, after, third in zip(page, page[1:], page[2:], strict=False):
-        if line.baseline < start[0] and _is_unheaded_abstract((line, after, third), style):
-            return line.baseline, line.column
-    return start
+def _heads_abstract(line: Line) -> bool:
+    """Return True for a heading of an abstract, alone or at the beginning of its first line."""
+    match = _ABSTRACT.match(line.text)
+    if match is None or match.end() == len(line.text):
+        return match is not None
+    first, after = line.words[0], line.words[-1]
+    marked = re.search(r"[.:|—–-]", match[0]) is not None
+    return marked or first.text.isupper() or first.font != after.font
 
 
-def _is_unheaded_abstract(lines: Sequence[Line], style: Style) -> bool:
-    """Return True if lines are sentences in another size than the prose."""
-    first = lines[0]
-    close = all(
-        0 < after.baseline - line.baseline < 1.8 * line.size and has_size(after, first.size)
-        for line, after in pairwise(lines)
-    )
-    if not close or first.size > 1.1 * style.size or has_size(first, style.size):
-        return False
-    words = [word.text for line in lines for word in line.words if word.text[0].isalpha()]
-    small = sum(word[0].islower() for word in words)
-    return len(words) > 20 and small > 0.7 * len(words)
+def _looks_like(line: Line, other: Line) -> bool:
+    return abs(line.size - other.size) < 0.03 * other.size and line.bold == other.bold
 
 
-def _is_wide(line: Line, style: Style) -> bool:
-    """Return True if a line is as large and as wide as prose."""
-    left, right = style.edges(line)
-    return line.right - line.left > 0.7 * (right - left) and has_size(line, style.size)
+def _text_blocks(page: Sequence[Line], style: Style) -> list[list[Line]]:
+    """Return the blocks of lines on a page that consist of sentences."""
+    blocks: list[list[Line]] = []
+    for line in page:
+        block = next((each for each in reversed(blocks[-6:]) if _continues_block(each, line)), None)
+        if block is None:
+            blocks.append([line])
+        else:
+            block.append(line)
+    for block in blocks:  # the first line of a paragraph is full
+        right = max(line.right for line in block)
+        while len(block) > 2 and block[0].right < right - 4 * block[0].size:
+            del block[0]
+    return [block for block in blocks if _has_sentences(block, style)]
 
 
-def _is_text(line: Line, column: int, page: Sequence[Line], style: Style) -> bool:
-    """Return True if a line belongs to text in another column, beside the abstract."""
-    if line.column in (column, -1) or column < 0:
-        return False
-    beside = [each for each in page if each.column == line.column]
-    # A single wide line is a running head, and there may be authors below it.
-    first = next(
-        (
-            each.baseline
-            for each, after in pairwise(beside)
-            if _is_wide(each, style)
-            and _is_wide(after, style)
-            and 0 < after.baseline - each.baseline < 2 * each.size
-        ),
-        None,
-    )
-    return first is not None and line.baseline >= first - 1
-
-
-def find_abstract(lines: Sequence[Line], kinds: Sequence[Kind]) -> list[Line]:
-    """Return the lines of the abstract, given the lines after the front matter.
-
-    Without a heading "Abstract", it is the smaller text before the first heading.
-    """
-    first = [at for at, line in enumerate(lines) if line.page < 2]
-    begin = next((at for at in first if _ABSTRACT.match(plain_heading(lines[at].text))), None)
-    if begin is None:
-        head = next((at for at in first if kinds[at] is Kind.HEADING), len(first))
-        other = [line for line, kind in zip(lines[:head], kinds, strict=False) if kind is Kind.NOTE]
-        block: list[Line] = []
-        for line in other:
-            if block and (
-                not has_size(line, block[0].size)
-                or line.baseline - block[-1].baseline > 2 * line.size
-            ):
-                if len(block) > 2:
-                    break
-                block = []
-            if not _BEHIND.match(line.text):
-                block.append(line)
-        return block if len(block) > 2 else []
-    abstract: list[Line] = []
-    alone = _ABSTRACT.fullmatch(plain_heading(lines[begin].text)) is not None
-    for line, kind in zip(lines[begin + alone :], kinds[begin + alone :], strict=True):
-        if (abstract and kind is Kind.HEADING) or _BEHIND.match(line.text) or kind is Kind.CAPTION:
-            break
-        if abstract and not has_size(line, abstract[0].size):
-            if kind is Kind.PROSE:
-                break
-            continue
-        if kind is not Kind.RUNNING:
-            abstract.append(line)
-    return abstract
-
-
-def strip_abstract_heading(text: str) -> str:
-    """Return an abstract without the word "Abstract" that begins it."""
-    return _ABSTRACT.sub("", text, count=1) if _ABSTRACT.match(text) else text
-
-
-def _authors(below: Sequence[Line]) -> tuple[str, ...]:
-    """Return the names below the title, from the lines of names in the largest letters."""
-    named = [(line.size, names) for line in below if (names := _names(line.text))]
-    if not named:
-        # Names in capitals may begin lines with their affiliations.
-        firsts = [_MARKS.sub(" ", line.text.partition(",")[0]).strip() for line in below]
-        capitals = [first for first in firsts if first.isupper() and 1 < len(first.split()) < 6]
-        return tuple(name_from_display(name.title()) for name in capitals)
-    largest = max(size for size, _ in named)
-    return tuple(name for size, names in named if size > 0.97 * largest for name in names)
-
-
-def _names(text: str) -> tuple[str, ...]:
-    """Return the authors that a line lists, or () if it has any other text."""
-    text = fold(_MARKS.sub(",", text))
-    if group := _COLLABORATION.fullmatch(text.strip(" ,")):
-        return tuple(f"{name} Collaboration" for name in _BETWEEN_NAMES.split(group[1]))
-    parts = [part for each in _BETWEEN_NAMES.split(text) if (part := each.strip())]
-    return tuple(map(name_from_display, parts)) if all(map(_is_person, parts)) else ()
-
-
-def _is_person(name: str) -> bool:
-    words = name.split()
+def _continues_block(block: Sequence[Line], line: Line) -> bool:
+    last = block[-1]
     return (
-        1 < len(words) < 6
-        and words[0] not in NOT_NAMES
-        and _NOT_A_NAME.search(name) is None
-        and _PERSON.fullmatch(_PREFIX.sub("", name)) is not None
+        0 < line.baseline - last.baseline < 1.9 * line.size
+        and has_size(line, last.size)
+        and line.left < last.right
+        and last.left < line.right
+        and (line.bold, line.main.font.italic) == (last.bold, last.main.font.italic)
     )
+
+
+def _has_sentences(block: Sequence[Line], style: Style) -> bool:
+    if len(block) < 3 or block[0].size > 1.3 * style.size:
+        return False
+    words = [word.text for line in block for word in line.words if word.text[0].isalpha()]
+    small = sum(not word[0].isupper() for word in words)
+    if len(words) < 20 or small < 0.5 * len(words):
+        return False
+    text = " ".join(line.text for line in block)
+    return len(words) > 40 or re.search(r"[a-zß-ÿ)\]”][.!?] [^\W\da-z_]", text) is not None
+
+
+# --- Title ----------------------------------------------------------------------------------------
+
+
+def _find_title(
+    blocks: Sequence[Sequence[Line]],
+    pages: Sequence[Sequence[Line]],
+    style: Style,
+    stated: str,
+    common: Collection[str],
+) -> Sequence[Line]:
+    """Return the lines of the title; ``stated`` is what the file's properties say."""
+    scores = []
+    by_size = sorted(range(len(blocks)), key=lambda at: -blocks[at][0].size)
+    for at in by_size[:_MOST_BLOCKS]:
+        block = blocks[at]
+        text = " ".join(line.text for line in block)
+        if block[0].size < 0.85 * style.size or not 3 < sum(map(str.isalpha, text)) < 600:
+            continue
+        if printed := _printed_title(block, stated):
+            scores.append((9 + block[0].size / style.size, -at, printed))
+            continue
+        plain = re.sub(r"(?<=\b\w) (?=\w\b)", "", text)
+        if _LABEL.fullmatch(plain.strip(" .:|")):
+            continue
+        score = block[0].size / style.size + 0.2 * block[0].bold
+        after = blocks[at + 1 : at + 3]
+        named = [
+            each[0].size < min(block[0].size, 1.6 * style.size) and _read_names(each, common)
+            for each in after
+        ]
+        if any(named[:1]):
+            score += 1
+        elif any(named):  # behind a subtitle
+            near = after[0][0].baseline - block[-1].baseline < 2.4 * after[0][0].size
+            score += 1 if near else 0.4
+        words = len(text.split())
+        is_name = not any(named[:1]) and bool(_read_names(block, common))
+        if words < 10 and len(text) < 120 and (is_name or _is_journal(text, pages)):
+            score -= 3
+        elif words < 8 and _JOURNAL.search(text):
+            score -= 0.8
+        if words < 2:
+            score -= 0.6
+        scores.append((score, -at, block))
+    return max(scores, key=lambda each: each[:2])[2] if scores else ()
+
+
+def _printed_title(block: Sequence[Line], stated: str) -> Sequence[Line]:
+    """Return the lines of a block that print the stated title, and the rest of its block."""
+    wanted = _letters(stated)
+    if len(wanted) < 10 or " " not in stated.strip():
+        return ()
+    texts = [_letters(line.text) for line in block]
+    whole = "".join(texts)
+    if len(whole) < 0.85 * len(wanted):
+        return ()
+    if whole in wanted or (whole.startswith(wanted) and len(whole) < 2 * len(wanted)):
+        return block
+    for begin in range(len(block)):
+        for end in range(begin + 1, len(block) + 1):
+            part = "".join(texts[begin:end])
+            if len(part) > 1.2 * len(wanted):
+                break
+            if len(part) > 0.85 * len(wanted) and (
+                part == wanted or SequenceMatcher(None, part, wanted, autojunk=False).ratio() > 0.88
+            ):
+                return block[begin:end]
+    return ()
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\W_]+", "", fold(text)).casefold()
+
+
+def _is_journal(text: str, pages: Sequence[Sequence[Line]]) -> bool:
+    """Return True if a running head or a citation prints a text before a year or a volume."""
+    name = compile_regex(rf"(?i){re.escape(' '.join(text.split()))}{_AFTER_JOURNAL}")
+    return any(name.search(line.text) for page in pages[:4] for line in page)
+
+
+# --- Authors --------------------------------------------------------------------------------------
+
+
+def _find_authors(
+    places: Sequence[Sequence[Line]], stated: str, common: Collection[str], *, on_cover: bool
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the authors in the first of some places that has any, and notes about them.
+
+    Of several looks, the one with a name that the properties state wins, or else the largest.
+    """
+    known = set(map(_name_key, _stated_names(stated)))
+    for lines in places:
+        looks: list[list[Line]] = []
+        for line in lines:
+            look = next((each for each in looks if _looks_like(line, each[0])), None)
+            if look is None:
+                looks.append([line])
+            else:
+                look.append(line)
+        looks.sort(key=lambda look: -look[0].size)
+        readings = (_read_names(look, common, on_cover=on_cover) for look in looks)
+        if named := list(filter(None, readings)):
+            confirmed = (names for names in named if known.intersection(map(_name_key, names)))
+            return _reconcile(next(confirmed, named[0]), stated, lines)
+    return _reconcile((), stated, places[0])
+
+
+def _read_names(
+    lines: Sequence[Line], common: Collection[str] = (), *, on_cover: bool = False
+) -> tuple[str, ...]:
+    """Return the authors that lines of one look name; lines with other text are skipped.
+
+    ``common`` are words that the paper prints in small letters. They are not names.
+    A cover sheet may have a single author as ``Author, Ann``.
+    """
+    texts = [_names_text(line) for line in lines]
+    if inverted := _inverted_names(" ".join(texts), may_be_one=on_cover):
+        return inverted
+    listed = any(_BETWEEN_NAMES.search(text.strip(" ,")) for text in texts)
+    whole, last = "", None
+    for line, text in zip(lines, texts, strict=True):
+        parts = _split_names(text)
+        authors = [_author(part, common) for part in parts]
+        foreign = next(
+            (n for n, p in enumerate(parts) if not authors[n] and _NOT_A_NAME.search(p)), len(parts)
+        )
+        if last is not None:
+            step = line.baseline - last.baseline
+            joined = listed and _SAME_ROW * line.size < step < 1.9 * line.size
+            whole += " " if joined else " ; "
+        if foreign < len(parts):  # "Ann Author, University of Northtown"
+            if foreign and all(authors[:foreign]):
+                whole += ", ".join(parts[:foreign]) + " ; "
+            last = None
+        elif (any(authors) or last is not None) and all(
+            author or (_PERSON.fullmatch(part) and n in (0, len(parts) - 1))  # half of a name
+            for n, (part, author) in enumerate(zip(parts, authors, strict=True))
+        ):
+            whole, last = whole + text, line
+        else:
+            last = None
+    names = list(filter(None, (_author(part, common) for part in _split_names(whole))))
+    if any(name.isupper() and len(name) > 8 for name in names) and all(map(str.isupper, names)):
+        names = [name.title() for name in names]
+    return tuple(names)
+
+
+def _names_text(line: Line) -> str:
+    """Return a line of authors with commas in place of marks and without titles and remarks."""
+    words = []
+    for each in line.words:
+        word, end = each, len(each.text)
+        if word.raised:
+            base = word.text[: end - word.raised - word.tail]
+            word = word._replace(text=f"{base},{word.text[end - word.tail :]}", raised=0, tail=0)
+        elif word.size < 0.85 * line.size and word.baseline < line.baseline - 0.1 * line.size:
+            word = word._replace(text=",", size=line.size)
+        words.append(word)
+    (content,) = place_texts([[Line(line.page, tuple(words), line.column)]])
+    text = fold(content.text)
+    if _DATED.search(text):
+        return ""
+    if (groups := _GROUPS.fullmatch(text.strip(" ,*∗"))) is not None:
+        names = filter(None, _BETWEEN_NAMES.split(groups[1]))
+        text = ", ".join(f"{name} {groups[2]}" for name in names)
+    return _MARKS.sub(",", text)
+
+
+def _inverted_names(text: str, *, may_be_one: bool = False) -> tuple[str, ...]:
+    """Return the names in ``Author, Ann; Writer, Bob``, or () if a text has another form."""
+    parts = [part.strip(" ,").split(",") for part in text.split(";") if part.strip(" ,")]
+    if any(len(part) != 2 or not _author(f"{part[1].strip()} {part[0]}") for part in parts):
+        return ()
+    if len(parts) == 1 and not (may_be_one and min(len(part.split()) for part in parts[0]) == 1):
+        return ()
+    return tuple(name_from_parts(*part) for part in parts)
+
+
+def _split_names(text: str) -> list[str]:
+    parts = (_BEFORE_NAME.sub("", part.strip()) for part in _BETWEEN_NAMES.split(text))
+    return [part for each in parts if (part := each.strip(" .-’'")) and not _DEGREE.fullmatch(part)]
+
+
+def _author(part: str, common: Collection[str] = ()) -> str:
+    """Return the person or group that a part of a list of authors names, or ""."""
+    if (group := _GROUP.fullmatch(part)) is not None:
+        return group[1] or group[2]
+    part = _SUFFIX.sub("", _FULL_STOP.sub("", part))
+    words = part.split()
+    is_person = (
+        1 < len(words) < 8
+        and words[0] not in NOT_NAMES
+        and _NOT_A_NAME.search(part) is None
+        and not all(word.lower() in common for word in words)
+        and _PERSON.fullmatch(_RARE_PARTICLE.sub("de ", _PREFIX.sub("", part))) is not None
+    )
+    return name_from_display(part) if is_person else ""
+
+
+def lists_people(lines: Sequence[Line]) -> bool:
+    """Return True for a long list of authors or of their institutions, which is no prose."""
+    text = _MARKS.sub(",", " ".join(line.text for line in lines))
+    parts = [part.strip(" .") for part in re.split(r"[,;·•|]", text) if len(part.strip(" .")) > 2]
+    named = sum(
+        all(word[:1].isupper() or len(word) < 4 or word in _PARTICLES for word in part.split())
+        for part in parts
+    )
+    return len(parts) > 12 and named > 0.85 * len(parts)
 
 
 def _reconcile(
@@ -256,10 +585,7 @@ def _reconcile(
     contain every name read from the page, and the page prints their names in their order, without
     any other name between them.
     """
-    properties = properties[:_MOST_PROPERTIES]
-    names = [name_from_parts(*part.split(",", 1)) for part in properties.split(";") if part.strip()]
-    inverted = all(name.count(",") == 1 and _is_person(display_name(name)) for name in names)
-    stated = _names(properties) or (tuple(names) if inverted else ())
+    stated = _stated_names(properties)
     remaining = iter(map(_name_key, printed))
     if all(_name_key(name) in remaining for name in stated):
         return printed, ()
@@ -273,6 +599,14 @@ def _reconcile(
     return printed, (
         f"authors come from the page: {_shown(printed)}; the file's "
         f"properties name {_shown(stated)}",
+    )
+
+
+def _stated_names(properties: str) -> tuple[str, ...]:
+    """Return the names in the author property of a file."""
+    plain = _MARKS.sub(",", fold(properties))
+    return _inverted_names(plain, may_be_one=True) or tuple(
+        author for part in _split_names(plain) if (author := _author(part))
     )
 
 
@@ -311,3 +645,132 @@ def _name_key(name: str) -> tuple[str, str]:
 def _shown(names: Sequence[str]) -> str:
     more = f" and {count(len(names) - _LISTED, 'other')}" if len(names) > _LISTED else ""
     return ", ".join(map(display_name, names[:_LISTED])) + more or "none"
+
+
+# --- Abstract -------------------------------------------------------------------------------------
+
+
+def find_abstract(
+    lines: Sequence[Line], kinds: Sequence[Kind], style: Style
+) -> tuple[Line | None, list[Line]]:
+    """Return the heading and the lines of the abstract, given the lines after the front matter.
+
+    Without a heading "Abstract", it is the first text that looks different from prose.
+    """
+    first = lines[0].page if lines else 0
+    near = [at for at, line in enumerate(lines) if line.page < first + 3]
+    begin = next((at for at in near if _heads_abstract(lines[at])), None)
+    if begin is None:
+        page = []
+        for at in near:
+            if lines[at].page > first or kinds[at] is Kind.HEADING:
+                break
+            if kinds[at] not in (Kind.CAPTION, Kind.RUNNING):
+                page.append(lines[at])
+        block = next(iter(_text_blocks(page, style)), [])
+        is_abstract = (
+            block and not _is_like_prose(block, style) and not _BEHIND.match(block[0].text)
+        )
+        return None, block if is_abstract else []
+    head = lines[begin]
+    alone = _ABSTRACT.fullmatch(plain_heading(head.text)) is not None
+    looks = {
+        _heading_look(line)
+        for line, kind in zip(lines, kinds, strict=True)
+        if kind is Kind.HEADING and line.page > head.page
+    }
+    abstract: list[Line] = []
+    for line, kind in zip(lines[begin + alone :], kinds[begin + alone :], strict=True):
+        left = min(each.left for each in abstract[:3] or [head])
+        right = max(each.right for each in abstract[:3] or [head])
+        if kind is Kind.RUNNING or (
+            (line.left > right or line.right < left)
+            and line.page == head.page
+            and not (not abstract and abs(line.baseline - head.baseline) < 0.5 * head.size)
+            and not (abstract and line.left > right and line.baseline < abstract[-1].baseline)
+        ):
+            continue  # a box beside the abstract
+        plain = plain_heading(line.text)
+        is_part = (
+            _PART_OF_ABSTRACT.fullmatch(plain)
+            and _heading_look(line) not in looks
+            and (not abstract or _PART_OF_ABSTRACT.match(abstract[0].text))
+            and not (abstract and _INTRODUCTION.fullmatch(plain))
+        )
+        below = abstract and (line.page, line.column) == (abstract[-1].page, abstract[-1].column)
+        step = line.baseline - abstract[-1].baseline if below else 0.0
+        if (
+            line.page > head.page + 1
+            or (len(abstract) > 2 and step > 3.2 * line.size and kind is Kind.PROSE)
+            or kind is Kind.CAPTION
+            or _BEHIND.match(line.text)
+            or (abstract and (_heads_abstract(line) or (kind is Kind.HEADING and not is_part)))
+        ):
+            break
+        if abstract and not has_size(line, abstract[-1].size) and kind is not Kind.HEADING:
+            if kind is Kind.PROSE:
+                break
+            continue
+        abstract.append(line)
+    if _SUMMARY.match(head.text) and any(_CITATION.search(line.text) for line in abstract):
+        return None, []  # the first section
+    return (head if alone else None), abstract
+
+
+def _heading_look(line: Line) -> tuple[float, str]:
+    return round(line.size, 1), line.main.font.name
+
+
+def _is_like_prose(block: Sequence[Line], style: Style) -> bool:
+    """Return True if a block has the font and the line distance of prose, and its width."""
+    first = block[1]
+    left, right = style.edges(first)
+    indented = first.left - left > style.size and right - first.right > style.size
+    return (
+        has_size(first, style.size)
+        and first.main.font.name == style.font
+        and abs(block[2].baseline - first.baseline - style.leading) < 0.12 * style.leading
+        and not indented
+    )
+
+
+def strip_abstract_heading(text: str) -> str:
+    """Return an abstract without the word "Abstract" that begins it."""
+    return _ABSTRACT.sub("", text, count=1) if _ABSTRACT.match(text) else text
+
+
+# --- DOI and year ---------------------------------------------------------------------------------
+
+
+def _find_doi(lines: Sequence[Line], last: Sequence[Line], properties: Properties) -> str | None:
+    """Return the DOI of a paper: the one in its properties, or the first on its first page.
+
+    Older papers print it on their last page, in a line such as "Cite this article as: …".
+    """
+    lines = [*lines, *_citation_of_itself(last)]
+    dois = []
+    for line, after in pairwise([*lines, *lines[-1:]]):
+        text = line.text.rstrip()
+        # A line end may cut off a DOI.
+        if _OPEN_DOI.search(text) and _REST_OF_DOI.match(after.text):
+            text += after.text
+        if doi := doi_in(text):
+            dois.append(doi)
+    first = next(iter(dois), None)
+    whole = next((doi for doi in dois if first and doi.startswith(f"{first}.")), first)
+    return properties.doi or whole
+
+
+def _citation_of_itself(page: Sequence[Line]) -> Sequence[Line]:
+    """Return the lines from "Cite this article as" on."""
+    at = next((n for n, line in enumerate(page) if _CITE_THIS.match(line.text)), len(page))
+    return page[at : at + 6]
+
+
+def _find_year(lines: Sequence[Line]) -> int | None:
+    """Return the first year in the most reliable form, or the latest of several dates."""
+    text = "\n".join(line.text for line in lines if "ownload" not in line.text)
+    for pattern in _YEARS:
+        if years := pattern.findall(text):
+            return int(max(years) if pattern is _DATES else years[0])
+    return None

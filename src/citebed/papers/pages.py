@@ -36,6 +36,7 @@ _UNKNOWN = 0xF600
 _CODES = {
     code: _UNKNOWN + code for code in (*range(32), *range(0x7F, 0xA0)) if code not in (9, 10, 13)
 }
+_MARKS = re.compile(r"(?<=[\w*∗†‡§¶,])[.,;:!?)\]”’\"*∗⁎]{1,2}$")
 _HYPHEN = re.compile("[\x02\ufffe]$")
 """The code that PDFium uses for a hyphen at the end of a line."""
 
@@ -61,6 +62,8 @@ class Word(NamedTuple):
     """Number of raised characters at its end, such as a footnote number."""
     breaks: bool
     """True if PDFium ends a line after it."""
+    tail: int = 0
+    """Number of punctuation marks after its raised characters."""
 
 
 T = TypeVar("T")
@@ -198,10 +201,16 @@ class _Reader:
         font, size = self._style(start)
         if size <= 0:
             return
-        raised = 0
-        last_y = self._origin(end - 1)[1] if end - start > 1 else baseline
-        if last_y < (above := baseline - 0.15 * size):
-            while end - 1 - raised > start and self._origin(end - 1 - raised)[1] < above:
+        raised = tail = 0
+        if end - start > 1:
+            above = baseline - 0.15 * size
+            # "growth12." and "Author*," end in a mark that is not raised.
+            if mark := _MARKS.search(text, max(start, end - 3), end):
+                level = self._origin(mark.start())[1] >= above
+                tail = end - mark.start() if level else 0
+            while end - tail - raised > start + 1:
+                if self._origin(end - 1 - tail - raised)[1] >= above:
+                    break
                 raised += 1
         pdfium.FPDFText_GetLooseCharBox(self._text, end - 1, self._box)
         right = self._box.right - self._left
@@ -210,7 +219,8 @@ class _Reader:
             return
         shown = _HYPHEN.sub("-", _join_surrogates(text[start:end])).translate(_CODES)
         breaks = text[end : end + 1] in "\r\n"
-        yield Word(shown, left, right, baseline, size, font, raised, breaks), start, end
+        word = Word(shown, left, right, baseline, size, font, raised, breaks, tail if raised else 0)
+        yield word, start, end
 
     def _split_at_line_end(self, text: str, start: int, end: int) -> Iterator[_Span]:
         before = self._origin(start)[0]
@@ -356,8 +366,11 @@ _SAME_LINE, _BACK, _GAP = 0.55, 0.5, 1.9
 between the cells of a table."""
 _GUTTER = 4.0
 """Least width of a gutter, in points."""
-_CROSSING, _ONE_COLUMN = 0.12, 0.4
-"""The largest share of lines that may cross a gutter, in a document and on one page."""
+_HALF = 0.6
+"""Largest width of a line in a column, by the width of the text."""
+_CROSSING, _CROSSING_PAGE, _ONE_COLUMN = 0.12, 0.3, 0.4
+"""The largest share of lines that may cross a gutter: in a document, on a page with other columns,
+and on a page with the document's columns."""
 
 
 @dataclass(frozen=True)
@@ -454,18 +467,59 @@ def find_gutters(pages: Sequence[Sequence[Line]], width: float) -> list[float]:
     return [(left + right) / 2 for left, right in gaps if right - left >= _GUTTER]
 
 
+def find_page_gutters(
+    lines: Sequence[Line], gutters: Sequence[float], width: float
+) -> Sequence[float]:
+    """Return the gutters of a page: the document's, or its own if its lines cross those.
+
+    A page has its own gutters if it has a narrow column in the margin, more columns, or columns
+    only below text that has none. A gutter has several lines on each side, and much fewer across.
+    """
+    across = sum(_column(line, gutters) < 0 for line in lines)
+    if (gutters and across <= _ONE_COLUMN * len(lines)) or not lines:
+        return gutters
+    most = max(line.right for line in lines) - min(line.left for line in lines)
+    for widest in (_HALF * most, most):
+        some = [line for line in lines if 0.1 * width < line.right - line.left <= widest]
+        lefts = np.sort([line.left for line in some])
+        rights = np.sort([line.right for line in some])
+        x = np.arange(int(width))
+        before = np.searchsorted(rights, x + 1, side="right")
+        behind = len(some) - np.searchsorted(lefts, x - 1, side="left")
+        few = np.minimum(before, behind)
+        free = (few >= _FEWEST) & (len(some) - before - behind < _CROSSING_PAGE * few)
+        edges = np.flatnonzero(np.diff(np.concatenate(([0], free, [0])))).reshape(-1, 2)
+        own = [float(left + right) / 2 for left, right in edges if right - left >= _GUTTER]
+        if own:
+            return own
+    return gutters
+
+
 def order_lines(lines: Sequence[Line], gutters: Sequence[float]) -> list[Line]:
-    """Return a page's lines with their columns, in reading order."""
+    """Return a page's lines with their columns, in reading order.
+
+    Lines across a gutter divide the page into bands. If they are many, as on a first page with an
+    abstract above two columns, only bands with text on both sides of a gutter have columns.
+    """
     placed = [line.in_column(_column(line, gutters)) for line in lines]
     across = sum(line.column < 0 for line in placed)
+    starts = np.asarray(sorted(line.baseline for line in placed if line.column < 0))
+
+    def band(line: Line) -> int:
+        return int(np.searchsorted(starts, line.baseline - 0.1 * line.size, side="right"))
+
     if not gutters or across > _ONE_COLUMN * len(placed):
-        return sorted((line.in_column(0) for line in lines), key=_height)
-    bands = sorted(line.baseline for line in placed if line.column < 0)
-    starts = np.asarray(bands)
+        beside: dict[int, Counter[int]] = defaultdict(Counter)
+        for line in placed:
+            if line.column >= 0:
+                beside[band(line)][line.column] += 1
+        columns = {at for at, some in beside.items() if len(some) > 1 and min(some.values()) > 2}
+        if not columns:
+            return sorted((line.in_column(0) for line in lines), key=_height)
+        placed = [line if band(line) in columns else line.in_column(-1) for line in placed]
 
     def order(line: Line) -> tuple[int, int, float, float]:
-        band = int(np.searchsorted(starts, line.baseline - 0.1 * line.size, side="right"))
-        return (2 * band + (line.column < 0), line.column, *_height(line))
+        return (2 * band(line) + (line.column < 0), line.column, *_height(line))
 
     return sorted(placed, key=order)
 

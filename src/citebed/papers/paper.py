@@ -56,6 +56,13 @@ class PlacedText:
         ]
         return PlacedText(text, tuple(at for at, _ in kept), tuple(box for _, box in kept))
 
+    def part(self, start: int, end: int) -> PlacedText:
+        """Return the text between two offsets, without the blanks around it."""
+        rest = self.without_start(start)
+        text = rest.text[: max(end - (len(self.text) - len(rest.text)), 0)].rstrip()
+        kept = bisect_right(rest.starts, len(text) - 1) if text else 0
+        return PlacedText(text, rest.starts[:kept], rest.places[:kept])
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the positions as bytes: as objects they would take several times the space."""
         starts = struct.pack(f"<{len(self.starts)}I", *self.starts)
@@ -131,6 +138,8 @@ class ReadPaper:
     references: tuple[ReferenceEntry, ...]
     pages: tuple[tuple[float, float], ...]
     """Width and height of each page."""
+    footnotes: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    """If footnotes cite: their numbers, and the places of what they cite in the references."""
     notes: tuple[str, ...] = ()
     """Oddities of the file that the user should know."""
 

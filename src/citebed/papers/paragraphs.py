@@ -1,35 +1,31 @@
-"""Join lines of prose to paragraphs, across columns and pages, and split the reference list.
+"""Join lines of prose to paragraphs, across columns and pages, and make their text.
 
 A paragraph begins at a line that is indented, that has more space above, or that follows a short
-last line. Figures, notes and running heads between two lines of a paragraph are skipped. The
-entries of a reference list begin at labels that count up, or at hanging indents.
+last line. Figures, notes and running heads between two lines of a paragraph are skipped.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 from unicodedata import normalize
 
-from citebed.papers.pages import Line, group_while
+from citebed.papers.pages import Line, Word
 from citebed.papers.paper import Box, PlacedText
 from citebed.papers.structure import (
     Kind,
     Style,
     has_size,
     heading_level,
-    heads_references,
     plain_heading,
 )
 from citebed.text.headings import BELOW
 from citebed.text.normalise import join_hyphens
 
 _BULLET = re.compile(r"(?:[•◦▪■●∙‣–—*]|\(?(?:\d{1,2}|[ivx]{1,4}|[a-z])[).])(?=\s|$)")
-_LABEL = re.compile(r"\[(\d{1,3})\]\s+\S")
 _SIGNS = "•◦▪■●∙‣–—*"
 _STOPS = (".", "!", "?")
 _ENDS = (".", "!", "?", ":", ".”", '."', ".)", "?”", ".’")
@@ -44,34 +40,42 @@ class Paragraph:
     is_item: bool = False
 
 
-@dataclass
-class Body:
-    """The paragraphs of a paper and the lines of its reference list."""
+def split_body(
+    lines: Sequence[Line], kinds: Sequence[Kind], style: Style, references: Collection[int] = ()
+) -> list[Paragraph]:
+    """Return the paragraphs of a paper in reading order, without lines of its reference list.
 
-    paragraphs: list[Paragraph]
-    references: list[Line]
-
-
-def split_body(lines: Sequence[Line], kinds: Sequence[Kind], style: Style) -> Body:
-    """Return the paragraphs and the reference list of a paper, in reading order."""
+    ``references`` are the ``id`` of these lines.
+    """
     paragraphs: list[Paragraph] = []
-    references = _reference_lines(lines, kinds)
-    reference_ids = set(map(id, references))
     headings, before = _Headings(), _Previous()
     rows = set()
     for one, after in pairwise(lines):
         if (one.page, one.column) != (after.page, after.column):
             continue
-        if abs(one.baseline - after.baseline) < 0.3 * one.size and after.left > one.right:
+        level = abs(one.baseline - after.baseline) < 0.3 * one.size and has_size(after, one.size)
+        if level and after.left > one.right:
             rows |= {id(one), id(after)}
+    flush = _has_flush_paragraphs(
+        [
+            line
+            for line, kind in zip(lines, kinds, strict=True)
+            if kind is Kind.PROSE and id(line) not in references
+        ],
+        style,
+    )
     for line, kind in zip(lines, kinds, strict=True):
-        if id(line) in reference_ids:
+        if id(line) in references:
             continue
         if kind is Kind.HEADING:
             headings.add(line, continues=before.is_heading and not before.interrupted)
             before = _Previous(is_heading=True)
         elif kind is Kind.PROSE and id(line) not in rows and _is_prose(line, style):
-            if not paragraphs or before.line is None or _begins_paragraph(line, before, style):
+            if (
+                not paragraphs
+                or before.line is None
+                or _begins_paragraph(line, before, style, flush)
+            ):
                 item = _BULLET.match(line.text) is not None
                 paragraphs.append(Paragraph(headings.section, [line], item))
             else:
@@ -79,37 +83,18 @@ def split_body(lines: Sequence[Line], kinds: Sequence[Kind], style: Style) -> Bo
             before = _Previous(line=line, is_item=paragraphs[-1].is_item)
         elif kind is not Kind.RUNNING:
             before.interrupted = True
-    return Body(paragraphs, references)
+    return [paragraph for paragraph in paragraphs if not _lists_names(paragraph)]
 
 
-def _reference_lines(lines: Sequence[Line], kinds: Sequence[Kind]) -> list[Line]:
-    """Return the lines of the reference list.
-
-    They have one font size: notes below the list are smaller, and prose next to it may be larger.
-    """
-    references, in_list = [], False
-    for line, kind in zip(lines, kinds, strict=True):
-        if kind is Kind.HEADING:
-            in_list = heads_references(line.text)
-        elif in_list and kind in (Kind.PROSE, Kind.NOTE, Kind.OTHER):
-            references.append(line)
-    references = references or _list_without_heading(lines, kinds)
-    sizes: Counter[float] = Counter()
-    for line in references:
-        sizes[round(line.size, 1)] += len(line.text)
-    size = sizes.most_common(1)[0][0] if sizes else 0.0
-    return [line for line in references if has_size(line, size)]
+_NAMES, _CAPITALISED = 30, 0.6
+"""Fewest words, and least share of capitalised ones, in a list of authors and institutions."""
 
 
-def _list_without_heading(lines: Sequence[Line], kinds: Sequence[Kind]) -> list[Line]:
-    """Return the lines from a label [1] to the end of the paper, if the labels count up."""
-    at = [n for n, kind in enumerate(kinds) if kind in (Kind.PROSE, Kind.NOTE, Kind.OTHER)]
-    labels = {n: int(label[1]) for n in at if (label := _LABEL.match(lines[n].text))}
-    begin = max((n for n, number in labels.items() if number == 1), default=len(lines))
-    counted = [number for n, number in sorted(labels.items()) if n >= begin]
-    if counted[:3] != [1, 2, 3]:
-        return []
-    return [lines[n] for n in at if n >= begin and has_size(lines[n], lines[begin].size)]
+def _lists_names(paragraph: Paragraph) -> bool:
+    """Return True for a list of names, as collaborations print their authors."""
+    words = [word.text for line in paragraph.lines for word in line.words if word.text[0].isalpha()]
+    capitalised = sum(word[0].isupper() for word in words)
+    return len(words) >= _NAMES and capitalised > _CAPITALISED * len(words)
 
 
 class _Headings:
@@ -174,7 +159,18 @@ def _is_prose(line: Line, style: Style) -> bool:
     return letters > 0.4 * len(line.text) or line.right > right - style.size
 
 
-def _begins_paragraph(line: Line, before: _Previous, style: Style) -> bool:
+def _has_flush_paragraphs(prose: Sequence[Line], style: Style) -> bool:
+    """Return True for justified prose whose paragraphs have no indent."""
+    edges = [style.edges(line) for line in prose]
+    whole = sum(edge[1] - line.right < style.size for line, edge in zip(prose, edges, strict=True))
+    indented = sum(
+        0.5 * style.size < line.left - left < 4 * style.size and right - line.right < style.size
+        for line, (left, right) in zip(prose, edges, strict=True)
+    )
+    return whole > 0.75 * len(prose) and indented < 0.02 * len(prose)
+
+
+def _begins_paragraph(line: Line, before: _Previous, style: Style, flush: bool) -> bool:
     last = before.line
     assert last is not None
     left, last_right = style.edges(line)[0], style.edges(last)[1]
@@ -200,7 +196,7 @@ def _begins_paragraph(line: Line, before: _Previous, style: Style) -> bool:
     if last.left - line.left > 0.4 * style.size and _hangs(last, last, style):  # after a list
         return _looks_ended(last) and last.right < last_right - 1.5 * style.size
     early = last.right < last_right - 1.5 * style.size
-    return early and _looks_ended(last) and indented
+    return early and _looks_ended(last) and (indented or flush)
 
 
 def _hangs(line: Line, last: Line, style: Style) -> bool:
@@ -222,96 +218,12 @@ def bullet_length(text: str) -> int:
     return bullet.end() if bullet and bullet[0] in _SIGNS else 0
 
 
-# --- The reference list -----------------------------------------------------------------------
-
-
-_SQUARE = re.compile(r"\[(\d{1,4}|[A-Za-z][\w+.-]{0,19}(?:\s?\d{2,4}[a-z]?)?)\]\s*")
-_DOT = re.compile(r"(\d{1,4})[.)]?(?:\s+|$)")
-_HANGING = 0.6
-"""Least hanging indent, in font sizes."""
-
-
-@dataclass
-class Entry:
-    """The lines of one reference, and its label, which begins its text."""
-
-    label: str
-    lines: list[Line]
-
-
-def split_reference_list(lines: Sequence[Line], style: Style) -> list[Entry]:
-    """Return the entries of a reference list, in its order."""
-    if not lines:
-        return []
-    for pattern in (_SQUARE, _DOT):
-        # A number out of order is not a label.
-        labelled: list[Entry] = []
-        for line in lines:
-            match = pattern.match(line.text)
-            if match and _follows(labelled, match[1]):
-                labelled.append(Entry(match[1], [line]))
-            elif labelled:
-                labelled[-1].lines.append(line)
-        if len(labelled) >= 3 or (labelled and len(lines) < 12):
-            return labelled
-    return _split_by_indent(lines, style)
-
-
-def _follows(entries: Sequence[Entry], label: str) -> bool:
-    if not label.isdigit():
-        return all(entry.label != label for entry in entries)
-    if not entries:
-        return int(label) <= 2
-    last = entries[-1].label
-    return last.isdigit() and 0 < int(label) - int(last) <= 3
-
-
-def _split_by_indent(lines: Sequence[Line], style: Style) -> list[Entry]:
-    """Return entries whose first lines begin further left than the others."""
-    left = _left_edges(lines, style)
-    hanging = any(line.left - left[line.page, line.column] > _HANGING * line.size for line in lines)
-
-    def continues(entry: list[Line], line: Line) -> bool:
-        flush = line.left - left[line.page, line.column] < _HANGING * line.size
-        return not (flush if hanging else _is_apart(entry[-1], line))
-
-    return [Entry("", entry) for entry in group_while(lines, continues)]
-
-
-def _left_edges(lines: Sequence[Line], style: Style) -> dict[tuple[int, int], float]:
-    """Return the left edge of entries in each column of each page.
-
-    For a column that holds only the end of one entry, this is the left edge of the paper's prose.
-    """
-    places: dict[tuple[int, int], list[Line]] = defaultdict(list)
-    for line in lines:
-        places[line.page, line.column].append(line)
-    edges = {}
-    for key, some in places.items():
-        least, most = min(line.left for line in some), max(line.left for line in some)
-        prose = style.columns.get((-1, key[1]), (least, 0.0))[0]
-        hangs = _HANGING * some[0].size < least - prose < 4 * some[0].size
-        edges[key] = prose if most - least < _HANGING * some[0].size and hangs else least
-    return edges
-
-
-def _is_apart(last: Line, line: Line) -> bool:
-    """Return True if two lines have more space between them than lines of one entry."""
-    same = (last.page, last.column) == (line.page, line.column)
-    return same and line.baseline - last.baseline > 1.45 * line.size
-
-
-def label_length(label: str, text: str) -> int:
-    """Return the length of the printed label that begins an entry's text, with its brackets."""
-    match = _SQUARE.match(text) or _DOT.match(text)
-    return match.end() if label and match and match[1] == label else 0
-
-
 # --- Running text ---------------------------------------------------------------------------------
 
 _FORMULA = re.compile("[\ufb00-\ufb06\u210e\u00b5\u00a0\U0001d400-\U0001d7ff]+")
 _RAISED = str.maketrans("0123456789-–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁻")
 _FOOTNOTE = re.compile(r"[\d*†‡§¶,;–-]{1,40}")
+_RAISED_NUMBER = re.compile(r"[\d,;–-]*\d[\d,;.–-]*")
 _NO_BLANK = 0.16
 """In font sizes: a smaller gap before a sub- or superscript is not a blank."""
 _LOOSE = re.compile(r"(?<=[\w)\]”\"’]) +(?=[,.;:)\]](?:\s|$|[,.;:)\]]))")
@@ -359,11 +271,8 @@ def _pieces(line: Line, raised_cite: bool) -> Iterator[_Piece]:
     for number, word in enumerate(line.words):
         text = _plain(word.text)
         small = word.size < 0.85 * tall and word.baseline < line.baseline - 0.15 * tall
-        raised = len(word.text) if small else word.raised
-        if raised and number:
-            text = _with_raised(text, min(raised, len(text)), raised_cite)
-        elif raised and raised < len(text):
-            text = _with_raised(text, raised, raised_cite)
+        if word.raised or (small and number):
+            text = _with_raised(text, word, raised_cite)
         box = Box(
             line.page,
             word.left,
@@ -399,11 +308,14 @@ def _blank(line: Line, number: int) -> str:
     return "" if is_script and near else " "
 
 
-def _with_raised(text: str, raised: int, raised_cite: bool) -> str:
-    base, above = text[: len(text) - raised], text[len(text) - raised :]
-    if not _FOOTNOTE.fullmatch(above):
+def _with_raised(text: str, word: Word, raised_cite: bool) -> str:
+    """Return a word's text with its raised number as ``¹²``, or without it."""
+    end = len(text) - word.tail if word.raised else len(text.rstrip(".,;:!?)]”’"))
+    start = max(end - word.raised, 0) if word.raised else 0
+    if not _FOOTNOTE.fullmatch(text, start, end):
         return text
-    return base + above.translate(_RAISED) if raised_cite else base
+    number = text[start:end].translate(_RAISED) if raised_cite else ""
+    return text[:start] + number + text[end:]
 
 
 def _align(text: str, pieces: Sequence[_Piece]) -> PlacedText:
@@ -436,7 +348,14 @@ def _align_word(text: str, at: int, word: str) -> tuple[int, int]:
 def count_raised_numbers(lines: Sequence[Line]) -> int:
     """Count the words that end in raised numbers."""
     return sum(
-        word.raised > 0 and word.text[-word.raised :].rstrip(",.").replace(",", "").isdigit()
+        _RAISED_NUMBER.fullmatch(
+            word.text, len(word.text) - word.tail - word.raised, len(word.text) - word.tail
+        )
+        is not None
+        if word.raised
+        else word.size < 0.85 * line.size
+        and word.baseline < line.baseline - 0.15 * line.size
+        and _RAISED_NUMBER.fullmatch(word.text) is not None
         for line in lines
-        for word in line.words
+        for word in line.words[1:]
     )

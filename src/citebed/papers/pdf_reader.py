@@ -20,15 +20,18 @@ import pypdfium2.raw as pdfium
 from citebed.errors import CitebedError
 from citebed.files.file_kinds import HEAD_BYTES, explain_not_pdf, is_pdf
 from citebed.files.limits import effective_limit, format_size
+from citebed.papers.footnotes import cite_in_footnotes, find_footnotes
 from citebed.papers.front_matter import (
     FrontMatter,
     find_abstract,
+    lists_people,
     parse_front_matter,
     strip_abstract_heading,
 )
 from citebed.papers.pages import (
     build_lines,
     find_gutters,
+    find_page_gutters,
     open_page,
     order_lines,
     read_pages,
@@ -53,11 +56,11 @@ from citebed.papers.paragraphs import (
     Paragraph,
     bullet_length,
     count_raised_numbers,
-    label_length,
     place_texts,
     split_body,
-    split_reference_list,
 )
+from citebed.papers.properties import read_properties
+from citebed.papers.reference_list import find_references, label_length
 from citebed.papers.structure import Style, classify_lines, find_running_lines, measure_style
 from citebed.text.identifiers import doi_in
 from citebed.wording import count
@@ -88,7 +91,7 @@ def read_pdf(data: bytes) -> ReadPaper:
         seconds = CPU_SECONDS + int(CPU_SECONDS_PER_PAGE * len(document))
         allow_cpu_seconds(min(seconds, MAX_CPU_SECONDS))
         try:
-            return _checked(document, read_document(document), data)
+            return _checked(document, read_document(document, data), data)
         finally:
             document.close()
     except MemoryError:
@@ -121,42 +124,64 @@ def _is_cut_short(data: bytes) -> bool:
 
 # --- Read the document --------------------------------------------------------------------------
 
+_CITING = 0.25
+"""Share of the footnotes that must cite, so that their numbers are citation markers."""
 _BRACKETS = re.compile(r"\[\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*\]|\(\D{2,60}\d{4}[a-z]?\)")
 
 
-def read_document(document: pypdfium2.PdfDocument) -> ReadPaper:
-    """Return the paper in an open PDF."""
+def read_document(document: pypdfium2.PdfDocument, data: bytes = b"") -> ReadPaper:
+    """Return the paper in an open PDF; ``data`` is the file, which may have XMP metadata."""
     sizes, raw = [], []
     for page in remove_line_numbers(read_pages(document)):
         sizes.append((page.width, page.height))
         raw.append(build_lines(page))
     raw = restore_ligatures(raw)
-    gutters = find_gutters(raw, max((width for width, _ in sizes), default=0))
-    pages = [order_lines(lines, gutters) for lines in raw]
+    width = max((width for width, _ in sizes), default=0)
+    gutters = find_gutters(raw, width)
+    pages = [order_lines(lines, find_page_gutters(lines, gutters, width)) for lines in raw]
     style = measure_style([line for page in pages for line in page])
     front = FrontMatter()
     if pages:
-        # `get_metadata_value` fails on half a character.
-        length = pdfium.FPDF_GetMetaText(document, b"Author", None, 0)
-        buffer = ctypes.create_string_buffer(max(length, 2))
-        pdfium.FPDF_GetMetaText(document, b"Author", buffer, length)
-        front = parse_front_matter(pages[0], style, buffer.raw[:-2].decode("utf-16-le", "replace"))
+        front = parse_front_matter(pages, style, read_properties(document, data))
     lines = [line for page in pages for line in page if id(line) not in front.lines]
     kinds = classify_lines(lines, style, find_running_lines(pages))
-    abstract = find_abstract(lines, kinds)
-    in_abstract = set(map(id, abstract))
+    notes = find_footnotes(lines, kinds, style)
+    noted = {id(line) for note in notes for line in note.lines}
+    above = [at for at, line in enumerate(lines) if id(line) not in noted]
+    head, abstract = find_abstract([lines[at] for at in above], [kinds[at] for at in above], style)
+    in_abstract = set(map(id, [head, *abstract]))
     rest = [
         (line, kind) for line, kind in zip(lines, kinds, strict=True) if id(line) not in in_abstract
     ]
-    body = split_body([line for line, _ in rest], [kind for _, kind in rest], style)
-    summary, *paragraphs = _place_paragraphs([Paragraph("", abstract), *body.paragraphs], style)
-    entries = split_reference_list(body.references, style)
+    lines, kinds = [line for line, _ in rest], [kind for _, kind in rest]
+    entries = find_references(lines, kinds, style)
+    listed = {id(line) for entry in entries for line in entry.lines}
+    notes = [] if any(entry.label for entry in entries) else notes
+    body = split_body(lines, kinds, style, listed | noted if notes else listed)
+    body = [paragraph for paragraph in body if not lists_people(paragraph.lines)]
     references = []
     for entry, content in zip(entries, place_texts([e.lines for e in entries]), strict=True):
         printed = "\n".join(line.text for line in entry.lines)
         own = content.without_start(label_length(entry.label, content.text))
         printed = printed[label_length(entry.label, printed) :]
         references.append(ReferenceEntry(entry.label, own, printed))
+    raised_cite, cited_in = _raised_numbers_cite(body), dict[str, tuple[int, ...]]()
+    if raised_cite and notes:
+        texts = place_texts([note.lines for note in notes])
+        found, cited_in = cite_in_footnotes(
+            [
+                (note.number, text.without_start(len(note.number)))
+                for note, text in zip(notes, texts, strict=True)
+            ],
+            references,
+        )
+        if len(cited_in) >= _CITING * len(notes):
+            references = found
+        else:
+            cited_in = {}
+    # In a list without numbers, raised numbers are those of footnotes.
+    raised_cite &= not entries or bool(cited_in) or any(each.label.isdigit() for each in entries)
+    summary, *paragraphs = _place_paragraphs([Paragraph("", abstract), *body], style, raised_cite)
     cited = {doi_in(entry.content.text) for entry in references}
     return ReadPaper(
         title=front.title,
@@ -167,14 +192,22 @@ def read_document(document: pypdfium2.PdfDocument) -> ReadPaper:
         paragraphs=tuple(paragraphs),
         references=tuple(references),
         pages=tuple(sizes),
+        footnotes=tuple(cited_in.items()),
         notes=front.notes,
     )
 
 
-def _place_paragraphs(paragraphs: Sequence[Paragraph], style: Style) -> list[ReadParagraph]:
+def _raised_numbers_cite(paragraphs: Sequence[Paragraph]) -> bool:
+    """Return True if a paper has many more raised numbers than citations in brackets."""
     raised = sum(count_raised_numbers(paragraph.lines) for paragraph in paragraphs)
     brackets = sum(len(_BRACKETS.findall(line.text)) for p in paragraphs for line in p.lines)
-    texts = place_texts([p.lines for p in paragraphs], raised_cite=raised > 2 * brackets)
+    return raised > 2 * brackets
+
+
+def _place_paragraphs(
+    paragraphs: Sequence[Paragraph], style: Style, raised_cite: bool
+) -> list[ReadParagraph]:
+    texts = place_texts([p.lines for p in paragraphs], raised_cite=raised_cite)
     read = []
     for paragraph, content in zip(paragraphs, texts, strict=True):
         text = content.text

@@ -333,6 +333,9 @@ _ADDRESS = compile_regex(
 _ADDRESS_GOES_ON = compile_regex(
     r"[/?=&#%_~]|\.(?=\w)|\d{3,9}\.\d|\d{5,9}\.?$|[\w-]{0,40}[/=?_%]\S"
 )
+# "10.1016/j.jenvp.2017.⏎06.004": a reference that ends with its DOI has nothing after the stop.
+_DOI_OPEN = compile_regex(r"(?<![\d.])10\.\d{4,9}/\S*[a-z\d]\.$")
+_DOI_GOES_ON = compile_regex(r"(?!pmid|pmc)(?=[^\d\s]{0,40}\d)[\da-z][\w.()/:;-]*+$")
 _ADDRESS_END = compile_regex(r"\d[\w.()-]*+\.?$")
 _OPEN_END = tuple("/:=?&#%_~.-")
 _YEAR_WORD = compile_regex(r"[(\[]?(?:1[5-9]|20)\d\d[a-z]?[.,;)\]]*$")
@@ -367,6 +370,8 @@ def _is_broken(last: str, first: str, line_ends: bool) -> bool:
         return first.startswith("//")
     if _YEAR_WORD.match(first):
         return False
+    if line_ends and _DOI_OPEN.search(last[-100:]) and _DOI_GOES_ON.match(first):
+        return True
     if last.endswith(_OPEN_END):
         return _ADDRESS_GOES_ON.match(first) is not None or (
             not last.endswith(".") and (line_ends or first[0].isdigit()) and len(last) > 5

@@ -13,8 +13,15 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise, takewhile
 from statistics import median
+from unicodedata import normalize
 
 from citebed.papers.pages import Line
+
+
+def letters_only(text: str) -> str:
+    """Return the letters of a text in lower case, without accents and blanks."""
+    return "".join(filter(str.isalpha, normalize("NFKD", text.lower())))
+
 
 NUMBER = r"(?:(?:\d{1,2}|[A-H]|[IVX]{1,5})(?:\.\d{1,2}){0,3}\.?)"
 _HEADING = re.compile(rf"(?:{NUMBER}\s+)?\S.{{0,110}}")
@@ -25,22 +32,42 @@ _CAPTION = re.compile(
     r"\s*(?:\d+|[IVX]+|[A-Z]\d*|S\d+)\s*[a-z]?\s*(?:[.:|–—-]|$|\()"
 )
 _LABEL = re.compile(r"\S+\s*(?:\d+|[IVX]+|[A-Z]\d*)[.:]?")
-_REFERENCES = re.compile(
-    rf"(?:{NUMBER}\s+)?(?:references(?: and notes)?|bibliography|literature(?: cited)?|works cited|"
-    r"references cited|literatur(?:verzeichnis)?|références|bibliographie|referencias|bibliografía)"
-    r"\s*:?",
-    re.IGNORECASE,
+_REFERENCES = frozenset(
+    letters_only(heading)
+    for heading in """
+    references/reference list/references and notes/notes and references/references cited
+    /bibliography/literature/literature cited/cited literature/works cited/selected bibliography
+    /literatur/literaturverzeichnis/literaturangaben/literaturnachweise/literaturliste/bibliographie
+    /bibliografie/quellen/quellen und literatur/quellenverzeichnis/quellen- und literaturverzeichnis
+    /schrifttum/referenzen/zitierte literatur/verwendete literatur/références
+    /références bibliographiques/ouvrages cités/referencias/referencias bibliográficas/bibliografía
+    /bibliografía citada/obras citadas/referências/referências bibliográficas/bibliografia
+    /riferimenti bibliografici/riferimenti/literatuur/literatuurlijst/referenties/piśmiennictwo
+    /literatura/referenser/litteratur/litteraturliste/litteraturförteckning/referanser/referencer
+    /lähteet/kirjallisuus/irodalom/irodalomjegyzék/kaynakça/kaynaklar/литература/список литературы
+    /библиография/参考文献/文献/참고문헌
+    """.replace("\n", " ").split("/")
 )
+"""Headings of reference lists, in small letters without blanks and accents."""
 _KNOWN = re.compile(
-    r"abstract|introduction|related works?|conclusions?(?: and .{4,20})?|acknowledge?ments?|"
-    r"materials and methods|discussion|background",
+    r"abstract|background|introduction|related works?|conclusions?(?: and .{4,20})?"
+    r"|acknowledge?ments?|(?:materials? and |patients and |experimental )?methods?"
+    r"|methods? and materials?|results?|results? and discussions?|discussions?"
+    r"|discussions? and conclusions?|experimental(?: section)?"
+    r"|concluding remarks|einleitung|methoden?|ergebnisse|diskussion|fazit|schluss(?:folgerungen)?"
+    r"|zusammenfassung|introducción|métodos|resultados|discusión|conclusiones|méthodes|résultats",
     re.IGNORECASE,
 )
+"""Headings that most papers have."""
 _MATH = re.compile(
     r"\b(?:cm|lm)(?:mi|sy|ex|bsy|mib)|txex|txsy|txmi|math|symbol|mtsy|msam|msbm|wasy", re.I
 )
 _SMALL_CAPITALS = re.compile(r"\b(?:cm|ec)csc|\bsf(?:cc|xc)|csc\d|smallcap|smcp|-sc\b|caps", re.I)
+_LARGER = 0.4
+"""Share of the most common size's characters that a larger size of prose has at least."""
 _MARGIN_LINES = 3
+_NEAR, _SMALL_LINES = 3.2, 3
+"""Largest step in font sizes, and fewest lines, of smaller prose below a heading."""
 
 
 class Kind(Enum):
@@ -73,11 +100,15 @@ class Style:
 
 
 def measure_style(lines: Sequence[Line]) -> Style:
-    """Return the style of most characters before the reference list."""
+    """Return the style of most characters before the reference list.
+
+    If a smaller size has more characters, it belongs to long footnotes or lists of authors.
+    """
     sizes: Counter[float] = Counter()
-    for line in takewhile(lambda line: not _REFERENCES.fullmatch(line.text), lines):
+    for line in takewhile(lambda line: not heads_references(line.text), lines):
         sizes[round(line.size * 4) / 4] += len(line.text)
-    size = sizes.most_common(1)[0][0] if sizes else 10.0
+    most = max(sizes.values(), default=0)
+    size = max((size for size, number in sizes.items() if number > _LARGER * most), default=10.0)
     prose = [line for line in lines if has_size(line, size)]
     fonts: Counter[str] = Counter()
     for line in prose:
@@ -140,8 +171,10 @@ def classify_lines(lines: Sequence[Line], style: Style, running: set[int]) -> li
     kinds: list[Kind] = []
     caption: Line | None = None
     heading_looks = _heading_looks(lines, style)
-    for line in lines:
+    for before, line in zip((None, *lines), lines, strict=False):
         kind = Kind.RUNNING if id(line) in running else _kind(line, style, heading_looks)
+        if kind is Kind.CAPTION and _is_mid_sentence(before, line, style):
+            kind = Kind.PROSE
         if kind is Kind.CAPTION:
             caption = line
         elif caption is not None and _continues_caption(caption, line, kind):
@@ -149,7 +182,30 @@ def classify_lines(lines: Sequence[Line], style: Style, running: set[int]) -> li
         else:
             caption = None
         kinds.append(kind)
+    _mark_small_prose(lines, kinds)
     return kinds
+
+
+def _mark_small_prose(lines: Sequence[Line], kinds: list[Kind]) -> None:
+    """Mark smaller text right below a heading as prose, as journals print their methods.
+
+    It goes on in its font size, also in the next column, until other text follows.
+    """
+    at = [n for n, kind in enumerate(kinds) if kind not in (Kind.RUNNING, Kind.CAPTION)]
+    block: list[int] = []
+    for number, (before, n) in enumerate(pairwise(at)):
+        line, last = lines[n], lines[before]
+        same = (line.page, line.column) == (last.page, last.column)
+        near = not same or 0 <= line.baseline - last.baseline < _NEAR * line.size
+        goes_on = bool(block) and block[-1] == before and has_size(line, last.size)
+        begins = kinds[before] is Kind.HEADING and same
+        if kinds[n] is Kind.NOTE and near and (goes_on or begins):
+            block.append(n)
+        if block and (block[-1] != n or number == len(at) - 2):
+            if len(block) >= _SMALL_LINES:
+                for each in block:
+                    kinds[each] = Kind.PROSE
+            block = []
 
 
 def _continues_caption(caption: Line, line: Line, kind: Kind) -> bool:
@@ -166,20 +222,28 @@ def _continues_caption(caption: Line, line: Line, kind: Kind) -> bool:
 
 
 def _kind(line: Line, style: Style, heading_looks: set[Look]) -> Kind:
-    if _CAPTION.match(line.text) and not _is_mid_sentence(line, style):
+    if _CAPTION.match(line.text):
         return Kind.CAPTION
-    if _look(line) in heading_looks and _may_be_heading(line, style):
+    if _look(line) in heading_looks and _may_be_heading(line, style, other_font=True):
         return Kind.HEADING
     if has_size(line, style.size):
         return Kind.PROSE
     return Kind.NOTE if line.size < style.size else Kind.OTHER
 
 
-def _is_mid_sentence(line: Line, style: Style) -> bool:
-    """Return True for a sentence such as "Table 2 shows …" that begins a line of prose."""
-    after = _CAPTION.sub("", line.text, count=1).lstrip()
-    plain = line.main.font.name == style.font and has_size(line, style.size)
-    return plain and not line.words[0].font.bold and after[:1].islower()
+def _is_mid_sentence(before: Line | None, line: Line, style: Style) -> bool:
+    """Return True for prose that begins like a caption: "Table 2 shows …", "Table 2 [3]. …"."""
+    if line.main.font.name != style.font or not has_size(line, style.size):
+        return False
+    if line.words[0].font.bold:
+        return False
+    if _CAPTION.sub("", line.text, count=1).lstrip()[:1].islower():
+        return True
+    if before is None or (line.page, line.column) != (before.page, before.column):
+        return False
+    near = 0 < line.baseline - before.baseline < style.leading + 0.25 * style.size
+    ended = before.text.rstrip().endswith((".", ":", "?", "!"))
+    return near and not ended and has_size(before, style.size)
 
 
 Look = tuple[str, float, bool]
@@ -199,19 +263,29 @@ def plain_heading(text: str) -> str:
 def _heading_looks(lines: Sequence[Line], style: Style) -> set[Look]:
     """Return the looks of the lines that are certainly headings.
 
-    These have known names such as "References", or numbers that count up.
+    These have known names such as "References", numbers that count up, or stand alone several times
+    between paragraphs.
     """
     numbers: dict[Look, list[str]] = defaultdict(list)
+    alone: dict[Look, list[bool]] = defaultdict(list)
+    for before, line, after in zip(lines, lines[1:], lines[2:], strict=False):
+        if _may_be_heading(line, style, other_font=False) and line.size > 0.9 * style.size:
+            ended = before.text.rstrip().endswith((".", "!", "?", ":", ".”", ")", "]"))
+            prose = after.main.font.name == style.font and has_size(after, style.size)
+            starts = line.text[:1].isupper() and after.text[:1].isupper()
+            alone[_look(line)].append(ended and prose and starts)
     looks = set()
     for line in lines:
-        if not _may_be_heading(line, style):
+        plain = plain_heading(line.text)
+        known = _KNOWN.fullmatch(plain) is not None or heads_references(line.text)
+        if not _may_be_heading(line, style, other_font=known):
             continue
-        text = line.text.strip()
-        numbered = _NUMBERED.fullmatch(text)
-        if _KNOWN.fullmatch(numbered[2] if numbered else text) or _REFERENCES.fullmatch(text):
+        numbered = _NUMBERED.fullmatch(line.text.strip())
+        if known:
             looks.add(_look(line))
         elif numbered and line.size >= style.size - 0.5:
             numbers[_look(line)].append(numbered[1])
+    looks |= {look for look, some in alone.items() if sum(some) > max(2, 0.7 * len(some))}
     return looks | {look for look, some in numbers.items() if _counts_up(some)}
 
 
@@ -228,15 +302,18 @@ def _counts_up(numbers: Sequence[str]) -> bool:
     return len(keys) > 1 and all(a < b for a, b in pairwise(keys))
 
 
-def _may_be_heading(line: Line, style: Style) -> bool:
-    """Return True if a line looks different from prose in the way that headings do."""
+def _may_be_heading(line: Line, style: Style, other_font: bool) -> bool:
+    """Return True if a line looks different from prose in the way that headings do.
+
+    With ``other_font``, another font is enough; else it must be bold, in italics or small capitals.
+    """
     text = line.text.strip()
     if not _HEADING.fullmatch(text) or sum(map(str.isalpha, text)) < 3:
         return False
     other = line.main.font.name != style.font and not _MATH.search(line.main.font.name)
     larger = line.size > 1.08 * style.size
     styled = line.bold or line.italic or _SMALL_CAPITALS.search(line.main.font.name)
-    if not (larger or plain_heading(text).isupper() or (other and styled)):
+    if not (larger or plain_heading(text).isupper() or (other and (styled or other_font))):
         return False
     if text.endswith((",", ";")) or (text.endswith(".") and not larger):
         return False
@@ -244,8 +321,9 @@ def _may_be_heading(line: Line, style: Style) -> bool:
 
 
 def heads_references(text: str) -> bool:
-    """Return True for the heading of the reference list."""
-    return _REFERENCES.fullmatch(text.strip()) is not None
+    """Return True for the heading of a reference list."""
+    plain = plain_heading(text) if len(text) < 80 else ""
+    return not plain[:1].islower() and letters_only(plain) in _REFERENCES
 
 
 def heading_level(text: str) -> int:

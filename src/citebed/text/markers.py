@@ -40,14 +40,17 @@ _DASH = "[-‐-―−]"
 
 _LOCATOR = (
     r"(?i:pp?\.?|pages?|sec(?:t(?:ion)?s?)?\.?|§§?|ch(?:ap(?:ter)?s?)?\.?|figs?\.?|figures?|tables?"
-    r"|theorems?|thm\.?|lemma|def(?:inition)?\.?|eqs?\.?|algorithms?|appendix|vol\.?|no\.?)"
-    rf"\s{{0,2}}+[\dA-Z][\w.]{{0,8}}+(?:\s?{_DASH}\s?[\dA-Z][\w.]{{0,8}}+)?"
+    r"|theorems?|thm\.?|lemma|def(?:inition)?\.?|eqs?\.?|algorithms?|appendix|vol\.?|no\.?|s\."
+    r"|rn\.|kap\.|abb\.|bd\.|anm\.|fn\.|art\.)"
+    rf"\s{{0,2}}+[\dA-Z][\w.]{{0,8}}+(?:\s?{_DASH}\s?[\dA-Z][\w.]{{0,8}}+)?(?:\s?ff?\.)?"
 )
 _CUE = (
     r"(?:(?:but )?see(?: also)?|cf\.?|e\.?\s?g\.?|i\.?\s?e\.?|for (?:example|instance)"
     r"|for (?:a )?(?:recent )?(?:review|survey|overview)s?|such as|inter alia|among others|also"
     r"|as in|following|based on|adapted from|compare|(?:as )?(?:cited|reviewed|summari[sz]ed"
-    r"|surveyed|discussed|described|shown|proposed|reported) (?:in|by))"
+    r"|surveyed|discussed|described|shown|proposed|reported) (?:in|by)"
+    r"|vgl\.?(?: (?:auch|dazu|hierzu|etwa))?|siehe(?: auch)?|s\. auch|dazu|hierzu|so(?: auch)?"
+    r"|(?:so )?etwa|z\.\s?b\.|zit(?:iert|\.) (?:nach|n\.)|voir|véase)"
 )
 _CUES = compile_regex(rf"\s*+(?:{_CUE}(?!\w)\.?+[,:]?+\s++){{0,3}}+", re.IGNORECASE)
 _NUMBER = re.compile(rf"(\d{{1,4}})[a-z]?(?:\s{{0,2}}{_DASH}{{1,2}}\s{{0,2}}(\d{{1,4}})[a-z]?)?")
@@ -56,17 +59,22 @@ _KEY = re.compile(r"[A-Z][A-Za-z]{0,30}[+*]?[:-]?\d{2,4}[a-z]?")
 _MASK = re.compile(r"CITE?|CITATIONS?|REF|\?+(?:\s?,\s?\?+){0,20}")
 _AT_KEY = re.compile(r"(?:^|[\s;])-?@(\w(?:[\w:.#$%&+?<>~/-]*\w)?)")
 
-_WHEN = rf"(?:{YEAR}[a-z]?|in press|forthcoming|to appear|n\.d\.)"
+_WHEN = (
+    rf"(?:{YEAR}[a-z]?(?:\s?\[{YEAR}\])?|in press|forthcoming|to appear|im Erscheinen"
+    r"|n\.\s?d\.|o\.\s?J\.)"
+)
 YEARS = rf"{_WHEN}(?:\s?[,/&]\s?(?:{_WHEN}|[a-z]\b)){{0,9}}"
 AUTHORS = (
-    rf"(?:{NAME}(?:\s?,\s?{NAME}){{0,12}}+(?:\s?,?\s{AND}\s{NAME})?+(?:\s?,?\s{ET_AL})?+"
+    rf"(?:{NAME}(?:\s?[,/]\s?{NAME}){{0,12}}+(?:\s?,?\s{AND}\s{NAME})?+(?:\s?,?\s{ET_AL})?+"
     r"(?:['’]s?)?)"
 )
-_PAGES = rf"(?:\s?[,:]\s?(?:{_LOCATOR}|\d+(?:{_DASH}\d+)?)){{0,3}}"
+_PAGES = rf"(?:\s?[,:]\s?(?:{_LOCATOR}|\d+(?:{_DASH}\d+)?(?:\s?ff?\.)?)){{0,3}}"
 _CITATION = compile_regex(
     rf"(?P<authors>{AUTHORS})(?P<comma>\s?,)?\s?\(?(?P<years>{YEARS})\)?{_PAGES}"
 )
-_NEXT = re.compile(r";|(?:(?<=\d{4})|(?<=\d{4}[a-z]))(?:,? (?:and|&) |, )(?=[^\W\d_]{2})")
+_NEXT = re.compile(
+    r";|(?:(?<=\d{4})|(?<=\d{4}[a-z]))(?:,? (?:and|&) |, )(?=[^\W\d_]{2})(?!\w{1,4}\.\s?\d)"
+)
 LONE_YEARS = compile_regex(rf"[(\[](?P<years>{YEARS}){_PAGES}[)\]]")
 # Capitalised words before a year that are not authors.
 _NO_AUTHOR = frozenset(
@@ -145,7 +153,7 @@ def dated(authors: str, years: str) -> list[str]:
     """Return a citation for each year; a single letter repeats the year (``2020a,b``)."""
     authors = " ".join(re.sub(r"['’]s?$", "", authors).split())
     cites, year = [], ""
-    for part in re.split(r"\s?[,/&]\s?", years):
+    for part in re.split(r"\s?[,/&]\s?", re.sub(r"\s?\[\d+\]", "", years)):
         year = part if len(part) > 1 else year[:4] + part
         cites.append(f"{authors} {year}")
     return cites

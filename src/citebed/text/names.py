@@ -38,6 +38,8 @@ NOT_NAMES = frozenset(
     Though Through Thus To Together Toward Towards Traditionally Two Typically Under Unfortunately
     Unlike Until Upon Using Usually Various Very Via We Well What When Where Whereas Whether Which
     While Who Whose Why With Within Without Work Works Yet You Your
+    Ähnlich Auch Bei Bereits Dagegen Für Im Laut Mit Nach Neben Schon Seit Siehe Während Zudem
+    Selon Comme Según Para
     """.split()  # noqa: SIM905
 )
 
@@ -54,8 +56,11 @@ NAME_WORD = rf"(?:[dDlLO]['’]|[aAeE]l-)?+{UPPER}(?:\w|['’](?!s\b)\w|{_ACCENT
 _TOKEN = rf"(?>{INITIALS}|{PARTICLE}(?=[ ~])|{NAME_WORD}{NAME_END})"
 NAME = rf"(?>{_TOKEN}(?:[ ~]{{1,2}}+{_TOKEN}){{0,4}}+)"
 
-ET_AL = r"(?:et\.?[ ~]{1,2}al\b\.?|and (?:colleagues|coworkers|co-workers|others))"
-AND = r"(?:and|&|\\&|und|y|e|et(?![ ~.]{1,3}al\b))"
+ET_AL = (
+    r"(?:et\.?[ ~]{1,2}al\b\.?|u\.[ ~]?a\.|und andere\b|et coll\.|y otros\b"
+    r"|and (?:colleagues|coworkers|co-workers|others))"
+)
+AND = r"(?:and|&|\\&|und|sowie|y|e|et(?![ ~.]{1,3}(?:al|coll)\b))"
 YEAR = r"(?:1[5-9]|20)\d\d"
 
 _FIRST_WORD = compile_regex(r"(\w++)[\s~,]*+")
@@ -80,7 +85,7 @@ def name_from_parts(family: str | None, given: str | None = None, suffix: str | 
 
 
 _PARTICLES = frozenset(
-    "von van der den de del della di da dos das du la le ten ter zu zur af av al bin ibn".split()  # noqa: SIM905
+    "von van der den de del della di da do dos das du la le ten ter zu zur af av al bin ibn".split()  # noqa: SIM905
 )
 
 

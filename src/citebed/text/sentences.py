@@ -126,7 +126,7 @@ def _ends_here(text: str, start: int, match: re.Match[str]) -> bool:
 def _goes_on(word: str, text: str, at: int) -> bool:
     """Return True if a sentence continues at ``at`` after a word with a full stop."""
     plain = word.lower().rstrip(".")
-    if plain in _GOES_ON:
+    if plain in _GOES_ON or (plain == "a" and text.endswith((" u. a. ", "(u. a. "), 0, at)):
         return True
     if plain in _GOES_ON_TO_NUMBER:
         return text[at].isdigit()

@@ -18,7 +18,8 @@ from citebed.papers.pages import (
     remove_line_numbers,
     restore_ligatures,
 )
-from citebed.papers.paragraphs import place_texts, split_body, split_reference_list
+from citebed.papers.paragraphs import place_texts, split_body
+from citebed.papers.reference_list import find_references
 from citebed.papers.structure import Kind, Style, classify_lines, find_running_lines, measure_style
 
 SERIF, BOLD = Font("Serif", bold=False, italic=False), Font("Serif-Bold", bold=True, italic=False)
@@ -95,9 +96,9 @@ def test_headings_in_capitals_of_the_prose_font() -> None:
     kinds = classify_lines(lines, style, find_running_lines([lines]))
     heads = [each.text for each, kind in zip(lines, kinds, strict=True) if kind is Kind.HEADING]
     assert heads == ["I. INTRODUCTION", "REFERENCES"]
-    body = split_body(lines, kinds, style)
-    assert len(body.paragraphs) == 1
-    assert [entry.label for entry in split_reference_list(body.references, style)] == ["1"]
+    entries = find_references(lines, kinds, style)
+    assert [entry.label for entry in entries] == ["1"]
+    assert len(split_body(lines, kinds, style, {id(entries[0].lines[0])})) == 1
 
 
 def test_a_list_without_a_heading_is_found_by_its_labels() -> None:
@@ -106,23 +107,22 @@ def test_a_list_without_a_heading_is_found_by_its_labels() -> None:
         line(f"[{n}] A. Doe, title number {n}, 200{n}", 300 + 12 * n, 50, 8) for n in (1, 2, 3)
     ]
     lines, style = read(*prose, *listed)
-    body = split_body(lines, classify_lines(lines, style, set()), style)
-    assert [entry.label for entry in split_reference_list(body.references, style)] == [
-        "1",
-        "2",
-        "3",
-    ]
-    assert len(body.paragraphs) == 1
+    kinds = classify_lines(lines, style, set())
+    entries = find_references(lines, kinds, style)
+    assert [entry.label for entry in entries] == ["1", "2", "3"]
+    assert len(split_body(lines, kinds, style)) == 1
 
 
 def test_entries_that_hang() -> None:
     rows = [
+        line("References", 80),
         line("Doe, J. (2001). A title that is long and", 100),
         line("goes on here.", 112, 65),
         line("Roe, K. (2002). Another title.", 124),
     ]
     lines, style = read(*rows)
-    assert [len(entry.lines) for entry in split_reference_list(lines, style)] == [2, 1]
+    kinds = classify_lines(lines, style, set())
+    assert [len(entry.lines) for entry in find_references(lines, kinds, style)] == [2, 1]
 
 
 def test_broken_words_are_joined_and_places_kept() -> None:
@@ -159,9 +159,9 @@ def test_any_words_on_a_page_give_text_of_their_characters(words: list[Word]) ->
     raw = build_lines(shown)
     lines = order_lines(raw, find_gutters([raw], 612))
     style = measure_style(lines)
-    body = split_body(lines, classify_lines(lines, style, find_running_lines([lines])), style)
-    entries = split_reference_list(body.references, style)
-    groups = [p.lines for p in body.paragraphs] + [entry.lines for entry in entries]
+    kinds = classify_lines(lines, style, find_running_lines([lines]))
+    entries = find_references(lines, kinds, style)
+    groups = [p.lines for p in split_body(lines, kinds, style)] + [e.lines for e in entries]
     letters = {char for word in words for char in word.text if char.isascii() and char.isalnum()}
     for text in place_texts(groups):
         assert {char for char in text.text if char.isascii() and char.isalpha()} <= letters

@@ -74,3 +74,47 @@ def test_a_dash_repeats_the_authors_before() -> None:
 def test_labels_of_any_letters() -> None:
     index = index_references([parse_reference("J. Müller. Title. 2019.")] * 2, ["Mül19", "vdM+04"])
     assert [link.cites for link in index.links("see [Mül19, vdM+04]")] == [("Mül19", "vdM+04")]
+
+
+LISTED_BY_NAME = (
+    "OECD (2015). Education at a Glance. Paris: OECD.",
+    "Smith, J. and Jones, A. (1999). On elms. Trees 3.",
+    "Smith, J., Roe, K. and Poe, L. (1999). On oaks. Trees 4.",
+    "Smith, J. (2001). On yews. Trees 5.",
+    "Global Carbon Project (2017). Global Carbon Budget.",
+    "Müller, Hans und Schmidt, Eva (2010): Bäume. Berlin: Ulme.",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "cites"),
+    [
+        ("It grows (in the sense of OECD 2015, table 3).", ("0",)),
+        ("It grows (Smith and Jones 1999; 2001).", ("1", "3")),
+        ("Smith et al. (1999) say so.", ("2",)),
+        ("The Global Carbon Project [GCP] (2017) says so.", ("4",)),
+        ("Bäume wachsen (vgl. Müller/Schmidt 2010: 15 f.).", ("5",)),
+        ("Bäume wachsen (hierzu kritisch Müller u. a. 2010, S. 5; OECD 2015).", ("5", "0")),
+        ("In 1999 (2001) nothing grew (World Bank 2015).", ()),
+    ],
+)
+def test_the_list_tells_what_a_name_and_a_year_cite(text: str, cites: tuple[str, ...]) -> None:
+    ids = [str(at) for at in range(len(LISTED_BY_NAME))]
+    index = index_references([parse_reference(each) for each in LISTED_BY_NAME], ids)
+    assert tuple(cite for link in index.links(text) for cite in link.cites) == cites
+
+
+@pytest.mark.parametrize(
+    ("text", "cites"),
+    [
+        ("Elms grow¹²⁻¹⁴.", ("12", "13", "14")),
+        ("Elms grew in 2017⁵.", ("5",)),
+        ("Elms hold Mn²⁺ and Ni²þ, 10⁶ m² and 5 mA g⁻¹.", ()),
+        ("Elms grow (refs 4,5), as in ref. 7.", ("4", "5", "7")),
+        ("Elms grow² and yews³, ⁴ too.", ("2", "3", "4")),
+    ],
+)
+def test_raised_and_named_numbers(text: str, cites: tuple[str, ...]) -> None:
+    ids = [str(at) for at in range(1, 21)]
+    index = index_references([parse_reference("Doe, J. Elms. 2001.")] * 20, ids)
+    assert tuple(cite for link in index.links(text) for cite in link.cites) == cites

@@ -1,0 +1,209 @@
+"""Footnotes that cite: the full reference at the first mention, then a short form or "ibid.".
+
+Law and history cite so. Each work is an entry of the paper's references, whether it stands in a
+list at the end or only in footnotes, and the number of a footnote in the text cites the works that
+the footnote names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from citebed.papers.pages import Line
+from citebed.papers.paper import PlacedText, ReferenceEntry
+from citebed.papers.reference_list import between
+from citebed.papers.references import ParsedReference, parse_reference
+from citebed.papers.structure import Kind, Style, has_size, letters_only
+from citebed.text.names import NAME, family_name
+
+_NUMBER = re.compile(r"(\d{1,3})(?:$|(?=[^\d.,)\]–-]|[.)]\s)\s*[.)]?\s*(?=\S))")
+_FEWEST, _MOST_STARTS = 4, 50
+"""Fewest footnotes, and most lines that are tried as the first one."""
+_FAR, _FAR_AFTER_GAP = 500, 150
+"""Lines in which the next footnote must follow, and the one after a missing number."""
+_BETWEEN = re.compile(
+    r";\s+|(?<=[.)])\s+(?=(?:vgl|siehe|s\. auch|dazu|hierzu|so auch|ähnlich|ferner|anders|zuletzt"
+    r"|grundlegend|see|cf|compare|but see|voir|véase)\b)",
+    re.IGNORECASE,
+)
+"""What separates the works in a footnote."""
+_CUE = re.compile(
+    r"(?:(?:vgl|siehe|s|dazu|hierzu|so|ähnlich|ferner|auch|etwa|nur|zuletzt|grundlegend"
+    r"|zum folgenden|statt vieler|näher|ausführlich|see|also|cf|compare|e\.g|but|for example"
+    r"|z\. ?b|voir|véase|hier)\b[.,:]?\s+)+",
+    re.IGNORECASE,
+)
+_PROSE = re.compile(
+    r"(?:zu[rm]?|im|in|der|die|das|den|dem|es|bei|eine[rnms]?|mit|von|the|on|for|as|this|these|an?)\b",
+    re.IGNORECASE,
+)
+"""Words that begin a sentence in a footnote, and no reference."""
+_LATER = re.compile(rf"(?<=[a-zäöüß] )(?=[A-Z][\w.’'-]+ ){NAME}(?:\s\([\w.]{{2,6}}\))?\s?[,:(]")
+"""The author of a reference that a sentence leads to."""
+_AGAIN = re.compile(
+    r"(?:ebd\b|ebenda\b|ibid\b|ibidem\b|id\b\.|idem\b|loc\. ?cit|a\. ?a\. ?o\b)", re.IGNORECASE
+)
+"""The work that was cited last."""
+_EARLIER = re.compile(
+    r"\((?:wie )?(?:Anm|Fn|Fußn|Fußnote|Anmerkung|n|note|supra note)\.? ?(\d{1,3})\)"
+    r"|\b(?:supra note|Fn\.|Anm\.) ?(\d{1,3})\b",
+    re.IGNORECASE,
+)
+_YEAR = re.compile(r"(?<![\d/])(?:1[5-9]|20)\d\d(?!\d)|\bo\. ?J\.|\bn\. ?d\.")
+_WORD = re.compile(r"[^\W\d_]{4,}")
+_NAME = re.compile(r"[^\W\d_][\w’'-]+")
+_HEAD = re.compile(
+    rf"({NAME}(?:(?:\s?/\s?|, | und | and | & ){NAME}){{0,5}})(?:\s\((?:Hrsg|Hg|eds?)\.?\))?\s?[:,]"
+)
+_AND = re.compile(r"\s?/\s?|, | und | and | & ")
+_SAME_AUTHOR = re.compile(r"(?:ders|dies|derselbe|dieselbe)\b", re.IGNORECASE)
+_SAME_WORK = 0.8
+"""Share of their words that two full references to the same work have in common."""
+_SHORTEST = 30
+"""Fewest characters of a full reference."""
+
+
+@dataclass
+class Footnote:
+    """The lines of a footnote, and its number, which begins its text."""
+
+    number: str
+    lines: list[Line]
+
+
+def find_footnotes(lines: Sequence[Line], kinds: Sequence[Kind], style: Style) -> list[Footnote]:
+    """Return the numbered notes in small print whose numbers count up through the paper."""
+    small = [
+        line
+        for line, kind in zip(lines, kinds, strict=True)
+        if kind not in (Kind.RUNNING, Kind.CAPTION) and line.size < 0.97 * style.size
+    ]
+    places: dict[int, list[int]] = defaultdict(list)
+    for at, line in enumerate(small):
+        if number := _NUMBER.match(line.text):
+            places[int(number[1])].append(at)
+    best: list[tuple[int, int]] = []
+    for begin in places[1][:_MOST_STARTS]:
+        chain = [(1, begin)]
+        while True:
+            last = chain[-1]
+            following = (
+                (last[0] + step, at)
+                for step, far in ((1, _FAR), (2, _FAR_AFTER_GAP), (3, _FAR_AFTER_GAP))
+                for at in between(places.get(last[0] + step, ()), last[1], last[1] + far)
+                if has_size(small[at], small[begin].size)
+            )
+            found = next(following, None)
+            if found is None:
+                break
+            chain.append(found)
+        best = max(best, chain, key=len)
+    pages = {small[at].page for _, at in best}
+    if len(best) < _FEWEST or len(pages) < 2:
+        return []
+    ends = [at for _, at in best[1:]] + [len(small)]
+    return [
+        Footnote(str(number), [line for line in small[at:end] if has_size(line, small[at].size)])
+        for (number, at), end in zip(best, ends, strict=True)
+    ]
+
+
+def cite_in_footnotes(
+    footnotes: Sequence[tuple[str, PlacedText]], listed: Sequence[ReferenceEntry]
+) -> tuple[list[ReferenceEntry], dict[str, tuple[int, ...]]]:
+    """Return the references of a paper, and the places in them of what each footnote cites.
+
+    ``listed`` are the entries of its list; works that are not in it are added.
+    """
+    works = _Works(listed)
+    cited: dict[str, tuple[int, ...]] = {}
+    last: int | None = None
+    for number, content in footnotes:
+        found: list[int] = []
+        at = 0
+        for match in [*_BETWEEN.finditer(content.text), None]:
+            end = match.start() if match else len(content.text)
+            cue = _CUE.match(content.text, at)
+            start = cue.end() if cue else at
+            if _PROSE.match(content.text, start):
+                later = _LATER.search(content.text, start, end)
+                start = later.start() if later else start
+            part = content.part(start, end)
+            at = match.end() if match else end
+            work = works.find(part, last, cited)
+            if work is not None:
+                found.append(work)
+                last = work
+        cited[number] = tuple(dict.fromkeys(found))
+    return works.entries, {number: some for number, some in cited.items() if some}
+
+
+class _Works:
+    """The works that a paper has cited so far."""
+
+    def __init__(self, listed: Sequence[ReferenceEntry]) -> None:
+        self.entries: list[ReferenceEntry] = []
+        self._years: list[int | None] = []
+        self._families: list[list[str]] = []
+        self._words: list[set[str]] = []
+        self._by_family: dict[str, list[int]] = defaultdict(list)
+        for entry in listed:
+            parsed = parse_reference(entry.printed)
+            self._add(entry, parsed, _families(parsed))
+
+    def _add(self, entry: ReferenceEntry, parsed: ParsedReference, authors: list[str]) -> int:
+        work = len(self.entries)
+        self.entries.append(entry)
+        self._years.append(parsed.year)
+        self._families.append(authors)
+        self._words.append(_words(parsed.text))
+        for family in authors:
+            self._by_family[family].append(work)
+        return work
+
+    def find(
+        self, part: PlacedText, last: int | None, cited: dict[str, tuple[int, ...]]
+    ) -> int | None:
+        """Return the work that a part of a footnote cites; a full reference may be a new one."""
+        text, words = part.text, _words(part.text)
+        if _AGAIN.match(text):
+            return last
+
+        def shared(work: int) -> float:
+            return len(words & self._words[work]) / max(min(len(words), len(self._words[work])), 1)
+
+        if earlier := _EARLIER.search(text):
+            return max(cited.get(earlier[1] or earlier[2], ()), key=shared, default=None)
+        parsed = parse_reference(text)
+        families = set(map(letters_only, _NAME.findall(text[:120])))
+        authors = _families(parsed)
+        if last is not None and _SAME_AUTHOR.match(text):
+            authors = self._families[last]
+            families.update(authors)
+        works = [work for name in sorted(families) for work in self._by_family.get(name, ())]
+        year = _YEAR.search(text)
+        dated = [work for work in works if year and str(self._years[work]) == year[0]]
+        best = max(dated or works, key=shared, default=None)
+        is_full = len(text) >= _SHORTEST and year is not None and not _PROSE.match(text)
+        if best is not None and (
+            not is_full or (self._years[best] == parsed.year and shared(best) > _SAME_WORK)
+        ):
+            return best
+        if not is_full or not (authors or parsed.doi):
+            return None
+        return self._add(ReferenceEntry("", part, text), parsed, authors)
+
+
+def _words(text: str) -> set[str]:
+    return set(map(letters_only, _WORD.findall(text)))
+
+
+def _families(parsed: ParsedReference) -> list[str]:
+    """Return the family names of the authors, also before a colon: "Anna Ash: Title"."""
+    names = [family_name(name) for name in parsed.authors]
+    if not names and (head := _HEAD.match(parsed.text)):
+        names = _AND.split(head[1])
+    return [letters_only(name.split()[-1]) for name in names if name.strip()]

@@ -1,0 +1,125 @@
+"""Footnotes that cite, and notes where citation markers and reference list disagree."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+import pypdfium2
+import pytest
+from reportlab.pdfgen.canvas import Canvas
+
+from citebed.papers.annotator import annotate
+from citebed.papers.footnotes import cite_in_footnotes
+from citebed.papers.paper import PlacedText, ReadPaper, ReadParagraph, ReferenceEntry
+from citebed.papers.pdf_reader import read_document
+
+MOORE = "Thomas Moore: Die Ulmen der Stadt. Leipzig 1987, S. 12."
+ASH = "Anna Ash: „Eschen am Fluss“. In: Blätter für Bäume 3 (1991), S. 4–9"
+YEW = "Eva Yew: Eiben auf alten Mauern. Bonn 1999"
+
+
+def cited(*footnotes: str) -> list[tuple[int, ...]]:
+    """The works that each footnote cites, counted from 0 in the order of their first mention."""
+    notes = [(str(n), PlacedText(text)) for n, text in enumerate(footnotes, 1)]
+    _, places = cite_in_footnotes(notes, [])
+    return [places.get(str(n), ()) for n in range(1, len(footnotes) + 1)]
+
+
+@pytest.mark.parametrize(
+    ("later", "works"),
+    [
+        ("Ebd., S. 14.", (1,)), ("Ebenda.", (1,)), ("Ibid., p. 3.", (1,)),
+        ("Moore, Ulmen, S. 3.", (0,)), ("Moore, a. a. O., S. 5.", (0,)),
+        ("Vgl. Moore (Anm. 1), S. 9; Ash, Eschen, S. 5.", (0, 1)),
+        ("Ash, wie Fn. 2.", (1,)), ("Dies., Eschen am Fluss, S. 2.", (1,)),
+        (f"{YEW}; siehe auch {MOORE}", (2, 0)),
+        (f"Vgl. {MOORE}", (0,)), ("Das ist bis heute umstritten.", ()),
+    ],
+)  # fmt: skip
+def test_short_forms_cite_the_work_of_the_first_mention(later: str, works: tuple[int, ...]) -> None:
+    assert cited(MOORE, f"{ASH}.", later) == [(0,), (1,), works]
+
+
+def test_works_of_a_list_are_cited_by_name_and_year() -> None:
+    listed = [ReferenceEntry("", PlacedText(text), text) for text in (ASH, MOORE)]
+    entries, places = cite_in_footnotes([("1", PlacedText("Moore 1987, S. 12."))], listed)
+    assert (len(entries), places) == (2, {"1": (1,)})
+
+
+def footnote_paper() -> bytes:
+    """Three pages of prose with raised numbers, and footnotes below it."""
+    file = io.BytesIO()
+    canvas = Canvas(file, invariant=1)
+    notes = [
+        MOORE,
+        f"{ASH}.",
+        "Ebd., S. 8.",
+        f"{YEW}, S. 1.",
+        "Moore, Ulmen, S. 4.",
+        "Ash, Eschen.",
+    ]
+    for page in range(3):
+        for n in range(20):
+            text = canvas.beginText(70, 760 - 14 * n)
+            text.setFont("Times-Roman", 11)
+            text.textOut("Die Bäume der alten Städte sind nur wenig erforscht und oft gefällt")
+            if n in (5, 12):
+                text.setRise(4)
+                text.setFont("Times-Roman", 7)
+                text.textOut(str(2 * page + 1 + (n > 5)))
+                text.setRise(0)
+                text.setFont("Times-Roman", 11)
+            text.textOut(". Mehr." if n in (5, 12) else " worden, wie")
+            canvas.drawText(text)
+        for n in (0, 1):
+            canvas.setFont("Times-Roman", 8)
+            canvas.drawString(70, 120 - 11 * n, f"{2 * page + n + 1} {notes[2 * page + n]}")
+        canvas.showPage()
+    canvas.save()
+    return file.getvalue()
+
+
+def test_numbers_of_footnotes_are_citation_markers() -> None:
+    paper = read_document(pypdfium2.PdfDocument(footnote_paper()))
+    assert len(paper.references) == 3
+    made = annotate(paper, "paper", sections=())
+    cites = [marker.cites for c in made.contexts for s in c.sentences for marker in s.markers]
+    assert cites == [("1",), ("2",), ("2",), ("3",), ("1",), ("2",)]
+
+
+def paper_citing(texts: Sequence[str], references: Sequence[str]) -> ReadPaper:
+    paragraphs = tuple(ReadParagraph("1 Introduction", PlacedText(text)) for text in texts)
+    entries = tuple(
+        ReferenceEntry(label, PlacedText(text), text)
+        for label, _, text in (each.partition(" ") for each in references)
+    )
+    return ReadPaper("T", (), "", None, None, paragraphs, entries, ())
+
+
+LISTED = [
+    f"{n} A. Doe{'abcdefghij'[n]}. Elms of the north. Trees {n} (200{n})." for n in range(1, 9)
+]
+ALL = ["Elms [1, 2] and yews [3–5] grow [6].", "Ashes [7, 8] do not."]
+
+
+@pytest.mark.parametrize(
+    ("texts", "references", "note"),
+    [
+        (ALL, LISTED, ""),
+        ([*ALL, "Oaks [9–20] too."], LISTED, "20 references, but the list that was read has 8"),
+        (ALL[1:], LISTED, "no citation marker was found for 6 of 8 references"),
+        (ALL, [], "4 citation markers, but no reference list was found"),
+    ],
+)  # fmt: skip
+def test_markers_and_list_are_checked_against_each_other(
+    texts: list[str], references: list[str], note: str
+) -> None:
+    notes = annotate(paper_citing(texts, references), "paper", sections=()).notes
+    assert (note in notes[0]) if note else not notes
+
+
+def test_a_paper_that_cites_elsewhere_only_says_so() -> None:
+    made = annotate(paper_citing(ALL, LISTED), "paper", sections=("related work",))
+    assert not made.contexts
+    assert made.notes[0].startswith("2 paragraphs with citations, but none of them in related work")
