@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Annotations of journal papers, measured against the publisher's JATS.
 
     python bench/annotate_journals.py [FOLDER] [--leave-out PUBLISHER] [--only PUBLISHER] [--errors]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from tests.papers_made.composing import Paper
 from tests.papers_made.setting import Journal, abstract
@@ -253,13 +254,13 @@ _USUAL = r"""\usepackage[utf8]{inputenc}\usepackage[T1]{fontenc}\usepackage[%LAN
 \usepackage{mathptmx}\usepackage[scaled=.92]{helvet}\usepackage{courier}\usepackage{url}
 """
 _BEGIN = "\\begin{document}\n"
-_NATBIB = {
+_NATBIB: dict[str, Any] = {
     "cite": r"\citep{%s}",
     "textual": r"\citet{%s}",
     "located": r"\citep[%s]{%s}",
 }
-_NOTES = {"cite": r"\footcite{%s}", "located": r"\footcite[%s]{%s}", "biber": True}
-_BARE = {"section": r"\section*{%s}", "located": ""}
+_NOTES: dict[str, Any] = {"cite": r"\footcite{%s}", "located": r"\footcite[%s]{%s}", "biber": True}
+_BARE: dict[str, Any] = {"section": r"\section*{%s}", "located": ""}
 _SUPPLEMENT = r"""\section*{Supplementary Notes}
 
 The sites that are not in the tables were visited by one of us only. They are listed in the order of

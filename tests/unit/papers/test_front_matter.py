@@ -203,7 +203,8 @@ def jats(path: Path) -> tuple[str, list[str], str, str | None]:
         note.text = None
     names = meta.findall("contrib-group/contrib[@contrib-type='author']/name")
     texts = [
-        "".join(meta.find(each).itertext()) for each in ("title-group/article-title", "abstract")
+        "".join(map(str, meta.find(each).itertext()))
+        for each in ("title-group/article-title", "abstract")
     ]
     return (
         texts[0],
