@@ -18,6 +18,7 @@ from citebed.papers.reference_list import between
 from citebed.papers.references import ParsedReference, parse_reference
 from citebed.papers.structure import Kind, Style, has_size, letters_only
 from citebed.text.names import NAME, family_name
+from citebed.text.regex import compile_regex
 
 _NUMBER = re.compile(r"(\d{1,3})(?:$|(?=[^\d.,)\]–-]|[.)]\s)\s*[.)]?\s*(?=\S))")
 _FEWEST, _MOST_STARTS = 4, 50
@@ -41,7 +42,7 @@ _PROSE = re.compile(
     re.IGNORECASE,
 )
 """Words that begin a sentence in a footnote, and no reference."""
-_LATER = re.compile(rf"(?<=[a-zäöüß] )(?=[A-Z][\w.’'-]+ ){NAME}(?:\s\([\w.]{{2,6}}\))?\s?[,:(]")
+_LATER = compile_regex(rf"(?<=[a-zäöüß] )(?=[A-Z][\w.’'-]+ ){NAME}(?:\s\([\w.]{{2,6}}\))?\s?[,:(]")
 """The author of a reference that a sentence leads to."""
 _AGAIN = re.compile(
     r"(?:ebd\b|ebenda\b|ibid\b|ibidem\b|id\b\.|idem\b|loc\. ?cit|a\. ?a\. ?o\b)", re.IGNORECASE
@@ -55,7 +56,7 @@ _EARLIER = re.compile(
 _YEAR = re.compile(r"(?<![\d/])(?:1[5-9]|20)\d\d(?!\d)|\bo\. ?J\.|\bn\. ?d\.")
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _NAME = re.compile(r"[^\W\d_][\w’'-]+")
-_HEAD = re.compile(
+_HEAD = compile_regex(
     rf"({NAME}(?:(?:\s?/\s?|, | und | and | & ){NAME}){{0,5}})(?:\s\((?:Hrsg|Hg|eds?)\.?\))?\s?[:,]"
 )
 _AND = re.compile(r"\s?/\s?|, | und | and | & ")
