@@ -92,7 +92,8 @@ _PARTICLES = frozenset(
 def name_from_display(name: str) -> str:
     """Return ``Family, Given`` for a printed name (``Given Family`` or ``Family, Given``).
 
-    The family name is the last word, with particles (``van der``) before it.
+    The family name is the last word, with particles (``van der``) before it. "Do" is a Korean and a
+    Vietnamese name, unlike the Portuguese "do".
     """
     name = fold(name).strip(" ,")
     if "," in name:
@@ -101,7 +102,7 @@ def name_from_display(name: str) -> str:
     if len(words) < 2:
         return name
     cut = len(words) - 1
-    while cut > 1 and words[cut - 1].lower() in _PARTICLES:
+    while cut > 1 and words[cut - 1].lower() in _PARTICLES and words[cut - 1] not in ("Do", "DO"):
         cut -= 1
     return f"{' '.join(words[cut:])}, {' '.join(words[:cut])}"
 

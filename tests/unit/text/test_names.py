@@ -41,6 +41,8 @@ def test_name_from_parts(parts: tuple[str | None, str | None, str | None], name:
         ("Anna Muster,", "Muster, Anna"),
         ("", ""),
         (" , ", ""),
+        ("Won Do Heo", "Heo, Won Do"),
+        ("Maria do Carmo", "do Carmo, Maria"),
     ],
 )
 def test_name_from_display(shown: str, name: str) -> None:
