@@ -39,13 +39,13 @@ _ACCENTS = re.compile("[\u0300-\u036f]")
 _LETTERS = str.maketrans(
     {"ı": "i", "ł": "l", "ø": "o", "đ": "d", "ð": "d", "ß": "ss", "æ": "ae", "œ": "oe"}
 )
-"""Letters that no accent makes, and what a font without them prints."""
+"""Letters that have no decomposition, and what a font without them prints."""
 _SAME = re.compile(r"^\s*(?:[—–-]{1,3}|_{2,})(?=[\s.,(])")
 """A dash that repeats the authors of the entry before."""
 _NAMES_END = re.compile(r"\bet\.? al|\band\b|\bund\b|\b[ye]\b|\bet\b|&|,|\d")
 _OTHERS = re.compile(r"\bet\.? al|\bu\. ?a\.|\band others|\bund andere|\bet coll")
 _MANY = 3
-"""Number of authors that stands for three or more."""
+"""Number of authors that represents three or more."""
 _INITIAL = re.compile(r"([^\W\d_])\.\s")
 _BRACKET = re.compile(r"\[([^\[\]]{1,300})\]")
 _PARTED = re.compile(r"\s*[,;]\s*")
@@ -69,7 +69,7 @@ _YEAR_IN_BRACKETS = re.compile(r"[(\[]([^()\[\]]{0,300}?(?:1[5-9]|20)\d\d[^()\[\
 _UNUSUAL = 0.8
 """Confidence of a marker of unknown form that contains the name and year of an entry."""
 _NOTED = 0.9
-"""Confidence of a footnote's number with what the footnote cites."""
+"""Confidence of a footnote's number as a marker of the works that the footnote cites."""
 _MOST = 0.5
 _INCOMPLETE = 0.6
 """Confidence of a marker with references that are not in the list; a person should check it."""
@@ -103,8 +103,8 @@ class ReferenceIndex:
         """Return the markers in a text with the entries that they cite.
 
         Beside general markers, these are brackets with labels of the list that are not numbers, and
-        its numbers after "ref.", as raised digits (but not powers of units and variables, or
-        charges) and, if the paper cites so, in round brackets (but not equations and steps).
+        the list's numbers after "ref.", in superscript (but not powers or charges), and, if the
+        paper cites with them, in round brackets (but not equations and steps).
         """
         if self.by_note:
             return self._note_links(text)
@@ -139,7 +139,7 @@ class ReferenceIndex:
         return sorted(every)
 
     def _note_links(self, text: str) -> list[Link]:
-        """Return the numbers of footnotes with what the footnotes cite."""
+        """Return the numbers of footnotes with the works that the footnotes cite."""
         links = []
         for match in _RAISED.finditer(text):
             notes = numbers(match[0].translate(_DIGITS)) or ()
@@ -149,9 +149,9 @@ class ReferenceIndex:
         return links
 
     def _named_links(self, text: str, others: Sequence[Link]) -> Iterator[Link]:
-        """Yield brackets with a year that stands behind the name of an entry of that year.
+        """Yield brackets that contain the name of an entry, followed by the entry's year.
 
-        These are citations whose form is not known, as "(in the sense of OECD 2015, table 3)".
+        Their form is not a known one, as in "(in the sense of OECD 2015, table 3)".
         """
         for match in _YEAR_IN_BRACKETS.finditer(text) if self.by_name else ():
             if any(link.start < match.end() and match.start() < link.end for link in others):
@@ -183,7 +183,7 @@ class ReferenceIndex:
         return Link(marker.start, marker.end, tuple(cites), confidence)
 
     def entries_named(self, cite: str) -> tuple[str, ...]:
-        """Return the entries with the name and the year of a citation."""
+        """Return the entries that have the name and year of a citation."""
         year = _YEAR.search(cite)
         before = _NAMES_END.split(cite, maxsplit=1)[0]
         name = _plain(before)
@@ -234,7 +234,7 @@ def index_references(
 
 
 def _cites_in_round(ids: set[str], texts: Sequence[str]) -> bool:
-    """Return True if most numbers of a list are cited in round brackets, few in square ones."""
+    """Return True if the text cites most numbers in round brackets, and few in square ones."""
     known = {each for each in ids if each.isdigit()}
     square = {each for text in texts for marker in markers(text) for each in marker.cites}
     if not known or len(square & known) > 0.2 * len(known):
@@ -372,8 +372,8 @@ def _parts(
 ) -> dict[str, str | None]:
     """Return for each section its part of the paper, or ``None`` for other sections.
 
-    If no heading names related work, the section after the introduction counts as related work if
-    most of its paragraphs have citations.
+    If no heading names related work, the section after the introduction counts as related work,
+    provided that at least 70 % of its paragraphs have citations.
     """
     named = {each: part_of(each, sections) for each in (p.section for p in paper.paragraphs)}
     tops = list(unique(_top(section) for section in named))
@@ -441,7 +441,7 @@ def annotate_text(
 
 
 def annotate_sentences(sentences: Iterable[Sentence]) -> Iterator[AnnotatedSentence]:
-    """Anonymise sentences whose citations are known already."""
+    """Anonymise sentences whose citations are already known."""
     for sentence in sentences:
         printed = fold(sentence.text)
         text = fold(anonymise(printed)) if sentence.cites else printed
@@ -455,7 +455,7 @@ def annotate_references(
     parsed: Sequence[ParsedReference],
     against: ReferenceMatcher | None,
 ) -> Iterator[AnnotatedReference]:
-    """Yield the references with the papers that they cite."""
+    """Yield the references, each linked to its paper if one matches."""
     matched = against.candidates(parsed) if against else [()] * len(parsed)
     for ref_id, boxes, reference, candidates in zip(ids, places, parsed, matched, strict=True):
         best = candidates[0] if candidates and candidates[0].probability >= LIKELY else None

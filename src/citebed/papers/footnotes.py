@@ -1,8 +1,8 @@
 """Footnotes that cite: the full reference at the first mention, then a short form or "ibid.".
 
-Law and history cite so. Each work is an entry of the paper's references, whether it stands in a
-list at the end or only in footnotes, and the number of a footnote in the text cites the works that
-the footnote names.
+Papers in law and history cite in this way. Each work becomes an entry of the paper's references,
+whether it is in a list at the end or only in footnotes. A footnote's number in the text cites the
+works that the footnote names.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from citebed.text.regex import compile_regex
 
 _NUMBER = re.compile(r"(\d{1,3})(?:$|(?=[^\d.,)\]–-]|[.)]\s)\s*[.)]?\s*(?=\S))")
 _FEWEST, _MOST_STARTS = 4, 50
-"""Fewest footnotes, and most lines that are tried as the first one."""
+"""Fewest footnotes of a paper that cites in them, and most lines to try as the first footnote."""
 _FAR, _FAR_AFTER_GAP = 500, 150
-"""Lines in which the next footnote must follow, and the one after a missing number."""
+"""Lines within which the next footnote must follow, and the next but one if one is missing."""
 _BETWEEN = re.compile(
     r";\s+|(?<=[.)])\s+(?=(?:vgl|siehe|s\. auch|dazu|hierzu|so auch|ähnlich|ferner|anders|zuletzt"
     r"|grundlegend|see|cf|compare|but see|voir|véase)\b)",
     re.IGNORECASE,
 )
-"""What separates the works in a footnote."""
+"""The separator of works in a footnote."""
 _CUE = re.compile(
     r"(?:(?:vgl|siehe|s|dazu|hierzu|so|ähnlich|ferner|auch|etwa|nur|zuletzt|grundlegend"
     r"|zum folgenden|statt vieler|näher|ausführlich|see|also|cf|compare|e\.g|but|for example"
@@ -41,13 +41,13 @@ _PROSE = re.compile(
     r"(?:zu[rm]?|im|in|der|die|das|den|dem|es|bei|eine[rnms]?|mit|von|the|on|for|as|this|these|an?)\b",
     re.IGNORECASE,
 )
-"""Words that begin a sentence in a footnote, and no reference."""
+"""Words that begin a sentence in a footnote, but never a reference."""
 _LATER = compile_regex(rf"(?<=[a-zäöüß] )(?=[A-Z][\w.’'-]+ ){NAME}(?:\s\([\w.]{{2,6}}\))?\s?[,:(]")
-"""The author of a reference that a sentence leads to."""
+"""The author of a reference after the words that introduce it."""
 _AGAIN = re.compile(
     r"(?:ebd\b|ebenda\b|ibid\b|ibidem\b|id\b\.|idem\b|loc\. ?cit|a\. ?a\. ?o\b)", re.IGNORECASE
 )
-"""The work that was cited last."""
+"""A short form for the work that was cited last."""
 _EARLIER = re.compile(
     r"\((?:wie )?(?:Anm|Fn|Fußn|Fußnote|Anmerkung|n|note|supra note)\.? ?(\d{1,3})\)"
     r"|\b(?:supra note|Fn\.|Anm\.) ?(\d{1,3})\b",
@@ -62,7 +62,7 @@ _HEAD = compile_regex(
 _AND = re.compile(r"\s?/\s?|, | und | and | & ")
 _SAME_AUTHOR = re.compile(r"(?:ders|dies|derselbe|dieselbe)\b", re.IGNORECASE)
 _SAME_WORK = 0.8
-"""Share of their words that two full references to the same work have in common."""
+"""Least share of words that two full references to the same work have in common."""
 _SHORTEST = 30
 """Fewest characters of a full reference."""
 
@@ -115,9 +115,9 @@ def find_footnotes(lines: Sequence[Line], kinds: Sequence[Kind], style: Style) -
 def cite_in_footnotes(
     footnotes: Sequence[tuple[str, PlacedText]], listed: Sequence[ReferenceEntry]
 ) -> tuple[list[ReferenceEntry], dict[str, tuple[int, ...]]]:
-    """Return the references of a paper, and the places in them of what each footnote cites.
+    """Return the references of a paper, and the indexes of the references that each footnote cites.
 
-    ``listed`` are the entries of its list; works that are not in it are added.
+    ``listed`` are the entries of its list. Works that are not in the list are added.
     """
     works = _Works(listed)
     cited: dict[str, tuple[int, ...]] = {}
@@ -168,7 +168,7 @@ class _Works:
     def find(
         self, part: PlacedText, last: int | None, cited: dict[str, tuple[int, ...]]
     ) -> int | None:
-        """Return the work that a part of a footnote cites; a full reference may be a new one."""
+        """Return the work that a part of a footnote cites; add it if a full reference is new."""
         text, words = part.text, _words(part.text)
         if _AGAIN.match(text):
             return last
@@ -203,7 +203,7 @@ def _words(text: str) -> set[str]:
 
 
 def _families(parsed: ParsedReference) -> list[str]:
-    """Return the family names of the authors, also before a colon: "Anna Ash: Title"."""
+    """Return the authors' family names, also those before a colon, as in "Anna Ash: Title"."""
     names = [family_name(name) for name in parsed.authors]
     if not names and (head := _HEAD.match(parsed.text)):
         names = _AND.split(head[1])

@@ -1,8 +1,8 @@
 """Find the front matter of a paper: title, authors, DOI, year and abstract.
 
-The title is what the file's properties say, if the page prints it, or else the block with the
-largest letters that is neither the name of a journal nor a label such as "Research Article".
-Authors are the names next to it. What the properties say is used only if the page confirms it.
+The title comes from the file's properties, if the page prints the same title. Otherwise it is the
+block with the largest letters that is neither the name of a journal nor a label such as "Research
+Article". Authors are the names next to the title. Properties count only if the page confirms them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _BEHIND = re.compile(
     r"|eingereicht)",
     re.IGNORECASE,
 )
-"""How a line begins that follows an abstract."""
+"""The beginning of a line that follows an abstract."""
 _COVER = re.compile(
     r"suggested citation|empfohlene zitierung|nutzungsbedingungen|to cite this version"
     r"|citation for published version|scroll down for article|use of the jstor archive|jstor is a"
@@ -65,7 +65,7 @@ _COVER = re.compile(
     r"|provided in cooperation with",
     re.IGNORECASE,
 )
-"""What repositories print on the sheet that they add before a paper."""
+"""Text on the cover sheet that a repository adds before a paper."""
 _KIND = (
     r"open access|nano express|preprint|online first|(?:accepted|author) manuscript"
     r"|check for updates|(?:(?:working|discussion) paper|diskussionspapiere?) ?(?:series)?"
@@ -88,7 +88,7 @@ _LABEL = re.compile(
     r"|(?:fig(?:ure|\.)|tab(?:le|elle|\.)|abb(?:ildung|\.)) ?\d.*",
     re.IGNORECASE,
 )
-"""A line that is no title: the kind of a paper, or the place where it was published."""
+"""A line that is not a title: the kind of a paper, or the place where it was published."""
 _JOURNAL = re.compile(
     r"\b(?:journal|zeitschrift|archiv|annal(?:s|en|es)|bulletin|proceedings|transactions|quarterly"
     r"|revue|revista|acta|jahrbuch|magazine|newsletter|letters|reports|communications|frontiers|plos"
@@ -113,8 +113,8 @@ _YEARS = (
     _DATES,
     re.compile(rf"(?<![\d.])({_YEAR})(?!\d)"),
 )
-"""Years on the first page, the most reliable first: of publication, of the copyright, of a volume,
-of a date, any."""
+"""Years on the first page, the most reliable first: year of publication, copyright, volume, a date,
+any year."""
 _NOT_A_NAME = re.compile(
     r"[@:]|universit|institut|department|laborator|school|college|\b(?:inc|ltd|corp|gmbh)\b|research"
     r"|academ|ministry|hochschule|fakultät"
@@ -287,7 +287,7 @@ def _parse_page(
 def _find_boxes(
     page: Sequence[Line], texts: Sequence[Sequence[Line]], style: Style
 ) -> frozenset[int]:
-    """Return the lines of narrow boxes on the left and right of the text, by ``id``."""
+    """Return the ``id`` of each line in narrow boxes on the left and right of the text."""
     wide = [line for block in texts for line in block if line.size > 0.88 * style.size]
     if not wide:
         return frozenset()
@@ -376,7 +376,7 @@ def _find_title(
     stated: str,
     common: Collection[str],
 ) -> Sequence[Line]:
-    """Return the lines of the title; ``stated`` is what the file's properties say."""
+    """Return the lines of the title; ``stated`` is the title in the file's properties."""
     scores = []
     by_size = sorted(range(len(blocks)), key=lambda at: -blocks[at][0].size)
     for at in by_size[:_MOST_BLOCKS]:
@@ -441,7 +441,7 @@ def _letters(text: str) -> str:
 
 
 def _is_journal(text: str, pages: Sequence[Sequence[Line]]) -> bool:
-    """Return True if a running head or a citation prints a text before a year or a volume."""
+    """Return True if a running head or citation has this text before a year or a volume."""
     name = compile_regex(rf"(?i){re.escape(' '.join(text.split()))}{_AFTER_JOURNAL}")
     return any(name.search(line.text) for page in pages[:4] for line in page)
 
@@ -452,9 +452,9 @@ def _is_journal(text: str, pages: Sequence[Sequence[Line]]) -> bool:
 def _find_authors(
     places: Sequence[Sequence[Line]], stated: str, common: Collection[str], *, on_cover: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the authors in the first of some places that has any, and notes about them.
+    """Return the authors in the first place that has any, and notes about them.
 
-    Of several looks, the one with a name that the properties state wins, or else the largest.
+    If lines differ in font, prefer those with a name in the properties, or else the largest print.
     """
     known = set(map(_name_key, _stated_names(stated)))
     for lines in places:
@@ -476,7 +476,7 @@ def _find_authors(
 def _read_names(
     lines: Sequence[Line], common: Collection[str] = (), *, on_cover: bool = False
 ) -> tuple[str, ...]:
-    """Return the authors that lines of one look name; lines with other text are skipped.
+    """Return the authors named in lines of one font; skip lines with other text.
 
     ``common`` are words that the paper prints in small letters. They are not names.
     A cover sheet may have a single author as ``Author, Ann``.
@@ -496,7 +496,7 @@ def _read_names(
             step = line.baseline - last.baseline
             joined = listed and _SAME_ROW * line.size < step < 1.9 * line.size
             whole += " " if joined else " ; "
-        if foreign < len(parts):  # "Ann Author, University of Northtown"
+        if foreign < len(parts):  # as in "Ann Author, University of Northtown"
             if foreign and all(authors[:foreign]):
                 whole += ", ".join(parts[:foreign]) + " ; "
             last = None
@@ -514,7 +514,7 @@ def _read_names(
 
 
 def _names_text(line: Line) -> str:
-    """Return a line of authors with commas in place of marks and without titles and remarks."""
+    """Return a line of authors with commas in place of marks, without titles and remarks."""
     words = []
     for each in line.words:
         word, end = each, len(each.text)
@@ -566,7 +566,7 @@ def _author(part: str, common: Collection[str] = ()) -> str:
 
 
 def lists_people(lines: Sequence[Line]) -> bool:
-    """Return True for a long list of authors or of their institutions, which is no prose."""
+    """Return True for a long list of authors or institutions, which is not prose."""
     text = _MARKS.sub(",", " ".join(line.text for line in lines))
     parts = [part.strip(" .") for part in re.split(r"[,;·•|]", text) if len(part.strip(" .")) > 2]
     named = sum(
@@ -582,8 +582,8 @@ def _reconcile(
     """Return the authors, and a note if the page and the file's properties disagree.
 
     Properties may name a program, an uploader or one of several authors. They win only if they
-    contain every name read from the page, and the page prints their names in their order, without
-    any other name between them.
+    contain every name read from the page, and if the page prints their names in the same order
+    with no other name between them.
     """
     stated = _stated_names(properties)
     remaining = iter(map(_name_key, printed))
@@ -655,7 +655,7 @@ def find_abstract(
 ) -> tuple[Line | None, list[Line]]:
     """Return the heading and the lines of the abstract, given the lines after the front matter.
 
-    Without a heading "Abstract", it is the first text that looks different from prose.
+    Without a heading "Abstract", it is the first text that looks different from the prose.
     """
     first = lines[0].page if lines else 0
     near = [at for at, line in enumerate(lines) if line.page < first + 3]

@@ -1,4 +1,4 @@
-"""What a PDF file says about itself: its document properties and its XMP metadata."""
+"""Read the document properties and the XMP metadata of a PDF file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Properties:
 
 
 def read_properties(document: pypdfium2.PdfDocument, data: bytes = b"") -> Properties:
-    """Return the properties of a PDF; ``data`` is its file, which may contain XMP metadata."""
+    """Return the properties of a PDF; ``data`` is the file's content, which may include XMP."""
     title, author, subject, doi = (
         _read_property(document, name) for name in (b"Title", b"Author", b"Subject", b"doi")
     )
@@ -45,7 +45,7 @@ def read_properties(document: pypdfium2.PdfDocument, data: bytes = b"") -> Prope
         names = _ITEM.findall(packet.partition(b"<dc:creator>")[2].partition(b"</dc:creator>")[0])
         people = max(people, list(map(_text, names)), key=len)
     stated.discard(None)
-    # XMP metadata of pictures and of other papers in the file may have DOIs, too.
+    # Pictures and other papers in the file may have XMP metadata with DOIs of their own.
     dois = [
         normalise_doi(doi),
         doi_in(title),
@@ -69,7 +69,7 @@ def _xmp_packets(data: bytes) -> Iterator[bytes]:
 
 
 def _read_property(document: pypdfium2.PdfDocument, name: bytes) -> str:
-    # `get_metadata_value` fails on half a character.
+    # `get_metadata_value` fails if the text contains half of a surrogate pair.
     length = pdfium.FPDF_GetMetaText(document, name, None, 0)
     buffer = ctypes.create_string_buffer(max(length, 2))
     pdfium.FPDF_GetMetaText(document, name, buffer, length)

@@ -1,9 +1,9 @@
 """Find the reference list of a paper and split it into entries.
 
-A list follows a heading, or has labels that count up, and most of its entries name a year. This
-holds in every layout. The look of lines decides only where an entry begins and ends: entries have
-one font size, and begin at labels, at a hanging or first-line indent, or after a gap. Where several
-ways to split a list are possible, we take the one that gives the most entries with a year.
+In every layout, a list follows a heading or has labels that count up, and most of its entries name
+a year. The look of lines decides only where an entry begins and ends. Entries have one font size,
+and begin at labels, at a hanging or first-line indent, or after a gap. If a list can be split in
+several ways, citebed takes the one that gives the most entries with a year.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DATED = re.compile(
     r"|submitted|unpublished|\bn\. ?d\.|\bo\. ?J\.|\bs\. ?d\.|im Erscheinen",
     re.IGNORECASE,
 )
-"""What nearly every reference contains: a year, an identifier, or words that replace them."""
+"""A year, an identifier, or words that replace them: nearly every reference has one of these."""
 _LABELS = tuple(
     re.compile(label)
     for label in (
@@ -54,15 +54,15 @@ _AFTER = re.compile(
 _HANGING = 0.6
 """Least indent, in font sizes."""
 _NEXT_LABEL, _NEXT_AFTER_GAP = 250, 25
-"""Lines in which the next label must follow, and the one after a missing label."""
+"""Lines within which the next label must follow, and the next but one if a label is missing."""
 _TEXT, _PAGE_ENTRIES = 5, 12
 """Fewest lines of text above footnotes, and fewest entries for each such text in a list."""
 _FEWEST = 3
 """Fewest entries of a list that needs no other sign."""
 _MOST_LISTS = 50
-"""Headings, or first labels, that are tried."""
+"""Most headings, or first labels, to try."""
 _USUAL_LINES = 12
-"""Most lines of most entries."""
+"""Most lines that a typical entry has."""
 
 
 @dataclass
@@ -74,12 +74,12 @@ class Entry:
 
     @property
     def is_dated(self) -> bool:
-        """True if it contains a year or something that replaces it."""
+        """True if the entry contains a year or something that replaces it."""
         return any(_DATED.search(line.text) for line in self.lines)
 
 
 def find_references(lines: Sequence[Line], kinds: Sequence[Kind], style: Style) -> list[Entry]:
-    """Return the entries of a paper's reference list, in its order; none if it has no list."""
+    """Return the entries of a paper's reference list in order, or [] if it has no list."""
     text = [
         line
         for line, kind in zip(lines, kinds, strict=True)
@@ -111,12 +111,12 @@ def _dated_entries(entries: Sequence[Entry]) -> int:
 
 
 def _score(entries: Sequence[Entry]) -> int:
-    """Return how many more entries have a year than have none."""
+    """Return the number of entries with a year minus the number of those without."""
     return 2 * _dated_entries(entries) - len(entries)
 
 
 def _with_continuations(best: list[Entry], lists: Sequence[list[Entry]]) -> list[Entry]:
-    """Return a list with later ones that continue its numbers, as after the methods of a paper."""
+    """Return a list joined with later lists that continue its numbers, as after the methods."""
     taken = {id(line) for entry in best for line in entry.lines}
     for other in lists:
         labels = (best[-1].label, other[0].label) if best and other else ("", "")
@@ -133,7 +133,7 @@ def _numbered_list(lines: Sequence[Line], first: range | None = None) -> list[En
     """Return the entries from a first label on, if the labels count up.
 
     With ``first``, the list begins at one of these lines. Otherwise it begins at a label 1, and
-    its entries must look like references: most have a year and few lines.
+    most of its entries must have a year and few lines, as references do.
     """
     best: list[Entry] = []
     for pattern in _LABELS:
@@ -188,7 +188,7 @@ def _is_aligned(line: Line, last: Line) -> bool:
 
 
 def _has_size(line: Line, size: float) -> bool:
-    """Return True if a line has letters of this font size, perhaps beside small capitals."""
+    """Return True if a line has letters of this font size, with or without small capitals."""
     letters = sum(len(word.text) for word in line.words)
     same = sum(len(word.text) for word in line.words if abs(word.size - size) < 0.06 * size + 0.05)
     return same > 0.3 * letters
@@ -197,8 +197,8 @@ def _has_size(line: Line, size: float) -> bool:
 def _are_references(entries: Sequence[Entry], lines: Sequence[Line], at: Sequence[int]) -> bool:
     """Return True if numbered entries are neither a list in the text nor footnotes.
 
-    References have a year and few lines, and the pages of a list have little other text, while each
-    page with footnotes has text in larger print above them.
+    References have a year and few lines. The pages of a list have little other text. A page with
+    footnotes has text in larger print above them.
     """
     usual = median(after - before for before, after in pairwise(at)) if len(at) > 2 else 0
     size = lines[at[0]].size
@@ -277,8 +277,8 @@ def _unnumbered_list(lines: Sequence[Line], headings: set[int], style: Style) ->
 def _split(lines: Sequence[Line], style: Style) -> list[Entry]:
     """Split a list where its entries begin.
 
-    Try keys in brackets, hanging indents, indents of first lines, gaps and names, and return the
-    entries of which most have a year and few have none.
+    Try keys in brackets, hanging indents, indents of first lines, gaps and names. Return the split
+    with the most dated and the fewest undated entries.
     """
     left = _left_edges(lines, style)
 

@@ -2,10 +2,11 @@
 
 Two logistic models decide. The first gives the probability that a text asks for a citation and that
 the collection covers its subject. The second gives the probability that a document is right for
-such a text. What people see is the product of both. Each model is a sum of columns and products of
-columns, and exists twice: with word vectors, and by words alone for texts and vectors that they
-were not learned for. ``bench/confidence.py`` learns both, from collections of 10 to 12,600
-documents, with and without abstracts; the number of documents is one of the columns.
+such a text. citebed prints the product of both. Each model is a weighted sum of columns and of
+products of columns. There are two pairs of models: one uses the bundled word vectors, and the other
+uses words alone, for other languages and other vectors. ``bench/confidence.py`` learns both pairs
+from collections of 10 to 12,600 documents, with and without abstracts. The number of documents is
+one of the columns.
 """
 
 from __future__ import annotations
@@ -35,22 +36,22 @@ UNLIKELY = 0.015
 Reals = NDArray[np.float64]
 Columns = Mapping[str, Reals]
 _WORDS = 7
-"""Words of a text depend on each other: more than these count like this many independent ones."""
+"""Words of a text depend on each other: more than these count as this many independent words."""
 _STRANGE = (-5.0, 8.0)
 _STRANGEST_ELSEWHERE, _LEAST_ELSEWHERE = 1.0, 0.03
-"""The limits for texts in other languages than English: inflection and compounds make their words
-rare, and the models learned from English only (set by hand)."""
+"""Limits for texts in other languages than English, set by hand. Inflection and compounds make
+their words rare, and the models learned from English only."""
 _SHARPNESS = 3.0
 """How strongly the scores of other documents count against one."""
 _TEXT_WEIGHTS = {
     "bm25": 1.7, "bm25_sentence": 1.0, "static": 5.8, "static_sentence": 4.9, "named": 2.5,
 }  # fmt: skip
+"""Weights of the score that compares documents: the weights of the bundled ranker, rounded."""
 _VECTORS = ("static", "static_sentence")
-"""Weights of the score that compares documents: those of the bundled ranker, rounded."""
 _ROUNDS, _SHARES = 100, (0.01, 0.99)
 _MISSING_WORDS = 5
 _SEARCH_WORDS = 4
-"""A few words without a sentence are a search, which always gets an answer."""
+"""Fewer words than this that are not a sentence are a search, which always gets suggestions."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Logistic:
 
 @dataclass(frozen=True)
 class Kind:
-    """A linear model of a text's vector: below 0 for what papers say about themselves."""
+    """A linear model of a text's vector: below 0 for sentences about the paper itself."""
 
     vector: Reals
     constant: float
@@ -83,10 +84,10 @@ class Kind:
 
 @dataclass(frozen=True)
 class ConfidenceModel:
-    """The model of texts (``asks``) and that of documents (``right``).
+    """The model of texts (``asks``) and the model of documents (``right``).
 
-    Texts below ``min_probability`` get no recommendation. ``prior`` is the share of the texts that
-    ask among those that the model learned from.
+    Texts below ``min_probability`` get no suggestion. ``prior`` is the share of training texts that
+    ask for a citation.
     """
 
     asks: Logistic
@@ -127,14 +128,14 @@ def match_strength(probability: float) -> str:
 class WordRarity:
     """How rare words are in an index, by their inverse document frequency.
 
-    The words of a text on another subject are rarer than a document's words: a recipe has few words
-    of computing.
+    In a text on another subject, words are rarer than in a document: a recipe has few words of
+    computing.
     """
 
     def __init__(self, index: Index) -> None:
         self._index = index
         # The document frequency of each term, and 0 for number -1, an unknown term. Citing
-        # sentences are about much else than the document.
+        # sentences do not count, because they also mention other subjects.
         own = [name for name in index.fields if name != "citing"]
         if len(own) == len(index.fields):
             self._df = np.append(np.diff(index.offsets), 0)
@@ -146,7 +147,7 @@ class WordRarity:
 
     @cached_property
     def usual(self) -> tuple[float, float]:
-        """The mean and standard deviation of the rarity of a document's words, itself excluded."""
+        """Mean and standard deviation of the rarity of a document's words, itself excluded."""
         weights = self._df.astype(np.float64)
         weights[self.terms(FUNCTION_WORDS)] = 0
         if not weights.any():
@@ -174,7 +175,7 @@ class WordRarity:
 
 
 class Confidence:
-    """Judges the candidates of one index. ``has_vectors`` if its word vectors are the bundled ones.
+    """Judges the candidates of one index. ``has_vectors``: its word vectors are the bundled ones.
 
     ``Confidence.assess`` is the one place that decides about silence and probabilities.
     """
@@ -208,12 +209,12 @@ class Confidence:
         return replace(candidates, asks=asks, probabilities=_monotone(right, len(best)))
 
     def _model(self, query: Query) -> ConfidenceModel:
-        """Return the model for a text: word vectors know English."""
+        """Return the models for a text; word vectors serve English texts only."""
         knows = self._has_vectors and query.language in (None, "en")
         return self.models.vectors if knows else self.models.words
 
     def is_silent(self, query: Query, asks: float) -> bool:
-        """Return True if a text with these log odds gets no recommendation."""
+        """Return True if a text with these log odds gets no suggestions."""
         least = self._model(query).min_probability
         is_english = query.language in (None, "en")
         return bool(sigmoid(asks) < (least if is_english else min(least, _LEAST_ELSEWHERE)))
@@ -221,9 +222,9 @@ class Confidence:
     def adapt_to_draft(self, queries: Sequence[Query], asks: Sequence[float]) -> Reals:
         """Return the log odds of a draft's passages, given how many of them seem to be covered.
 
-        One passage alone separates badly, those of a draft together separate well. The share of
-        covered passages is estimated by expectation maximisation (Saerens, Latinne and Decaestecker
-        2002). It only lowers the odds.
+        A single passage says little about whether the collection covers it; all passages of a draft
+        together say more. Expectation maximisation estimates the share of covered passages
+        (Saerens, Latinne and Decaestecker 2002). This share only ever lowers the odds.
         """
         odds = np.asarray(asks, np.float64)
         known = np.flatnonzero(np.isfinite(odds))
@@ -244,7 +245,7 @@ class Confidence:
         return is_word or (not ends and len(words) < _SEARCH_WORDS)
 
     def missing_words(self, texts: Sequence[str]) -> list[str]:
-        """Return the words that most of some texts share and the index lacks most."""
+        """Return the most frequent words of the texts that are rare or missing in the index."""
         counts = Counter(
             w for text in texts for w in self._content_words(text, function_words(text))
         )
@@ -312,8 +313,8 @@ class Confidence:
     def _shares(
         self, found: NDArray[np.bool_], terms: Docs, parts: Sequence[Docs]
     ) -> tuple[Reals, Reals]:
-        """Return which share of a sentence's words each document has (by its best sentence,
-        weighted by rarity), and how many of the text's words."""
+        """Return for each document the share of a sentence's words that it has (weighted by rarity,
+        for the best sentence), and the number of the text's words that it has."""
         place = {term: column for column, term in enumerate(terms.tolist())}
         share, used = np.zeros(len(found)), set[int]()
         for own in parts:
@@ -334,7 +335,7 @@ class Confidence:
 
 
 def sigmoid(log_odds: float | Reals) -> Reals:
-    """Return probabilities of log odds."""
+    """Convert log odds to probabilities."""
     return np.asarray(np.exp(-np.logaddexp(0, -np.asarray(log_odds, np.float64))), np.float64)
 
 
@@ -343,10 +344,10 @@ def _signal(candidates: Candidates, name: str) -> Reals:
 
 
 def _monotone(probabilities: Reals, count: int) -> Reals:
-    """Return the probabilities of a list so that none is higher than the one before it.
+    """Adjust the probabilities of a ranking so that none is higher than the one before it.
 
-    A document of the first ``count`` is as likely as any of these after it; later ones are at most
-    as likely, so that a longer list changes nothing for the first.
+    Within the first ``count``, each rises to the highest one after it. Later ones fall to the last
+    of the first ``count``, so a longer list leaves the first ones unchanged.
     """
     first, later = (
         np.maximum.accumulate(part[::-1])[::-1] for part in np.split(probabilities, [count])
