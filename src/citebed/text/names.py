@@ -92,8 +92,7 @@ _PARTICLES = frozenset(
 def name_from_display(name: str) -> str:
     """Return ``Family, Given`` for a printed name (``Given Family`` or ``Family, Given``).
 
-    The family name is the last word, with particles (``van der``) before it. "Do" is a Korean and a
-    Vietnamese name, unlike the Portuguese "do".
+    The family name is the last word, with particles (``van der``, but not the name ``Do``) before.
     """
     name = fold(name).strip(" ,")
     if "," in name:

@@ -50,15 +50,16 @@ def check_passage(
         raise PassageSkipped(WITHOUT_NEED)
     if len(query.terms.ids) or len(query.named[0]):
         return
+    words = [term for term in index.analyser.terms(query.text) if is_telling(term)]
     for has_words, what in (
         (bool(index.analyser.words(query.text)), "no words"),
-        (any(map(is_telling, index.analyser.terms(query.text))), "only stop words"),
+        (bool(words), "only stop words"),
     ):
         if not has_words:
             message = f"the text has {what}. Give a sentence or a paragraph of prose."
-            kind = f"passage with {what}"
-            raise PassageSkipped(message, kind, is_unsearchable=True)
-    if not index.citing:  # citing sentences may have the words that titles lack
+            raise PassageSkipped(message, f"passage with {what}", is_unsearchable=True)
+    # The sentences that cite a paper may have the words that its title lacks.
+    if not (index.citing and any(index.term_number(term) >= 0 for term in words)):
         raise PassageSkipped(_WITHOUT_WORDS)
 
 
