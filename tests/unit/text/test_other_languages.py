@@ -32,7 +32,15 @@ def test_capitalised_words_inside_german_sentences_are_nouns() -> None:
     assert "sein" in function_words_of("de")
 
 
-def test_thanks_and_outlines_are_routine_in_nine_languages() -> None:
+def test_arabic_and_hebrew_function_words() -> None:
+    arabic = "تتناول هذه الدراسة أسباب قيام الدول في التاريخ."
+    hebrew = "המאמר עוסק בדקדוק של השפה העברית גם על פי המקורות."
+    assert (text_language(arabic), text_language(hebrew)) == ("ar", "he")
+    assert "في" in function_words(arabic)
+    assert "של" in function_words(hebrew)
+
+
+def test_thanks_and_outlines_are_routine_in_ten_languages() -> None:
     found = {code: is_routine(text) for code, kind, text in rows("nothing.tsv") if kind == "thanks"
              and "wife" not in text}  # fmt: skip
     assert set(found) == {"en", "de", "fr", "es", "it", "pt", "nl", "pl", "ru", "zh"}
