@@ -136,14 +136,13 @@ class WordRarity:
         self._index = index
         # The document frequency of each term, and 0 for number -1, an unknown term. Citing
         # sentences do not count, because they also mention other subjects.
-        own = [name for name in index.fields if name != "citing"]
-        if len(own) == len(index.fields):
-            self._df = np.append(np.diff(index.offsets), 0)
-            return
-        counts = np.zeros(len(index.docs) + 1, np.int64)
-        for name in own:
-            counts[1:][index.tf[name].nonzero()[0]] = 1
-        self._df = np.append(np.diff(np.cumsum(counts)[index.offsets]), 0)
+        self._df = np.append(np.diff(index.offsets), 0)
+        if "citing" in index.fields:
+            at, _ = index.tf["citing"].nonzero()
+            own = (index.tf[name][at] > 0 for name in index.fields if name != "citing")
+            elsewhere = at[~np.any(list(own), axis=0)]
+            terms = np.searchsorted(index.offsets, elsewhere, "right") - 1
+            self._df -= np.bincount(terms, minlength=len(self._df))
 
     @cached_property
     def usual(self) -> tuple[float, float]:
