@@ -32,7 +32,7 @@ test-newest: packages
 	$(MAKE) --no-print-directory VENV=$(NEWEST) $(NEWEST)/bin/python
 	$(NEWEST)/bin/python -m pip install --quiet --upgrade pip
 	$(NEWEST)/bin/python -m pip install --quiet --upgrade --upgrade-strategy eager --group dev \
-	  --editable '.[neural,ir-datasets,postgresql]'
+	  --editable '.[assistants,editors,neural,ir-datasets,postgresql]'
 	$(NEWEST)/bin/python -m pip install $(LOCKED) requirements-bare.lock
 	touch $(NEWEST)/.ready-dev $(NEWEST)/.ready
 	$(MAKE) --no-print-directory VENV=$(NEWEST) kernels
@@ -177,7 +177,7 @@ UV = uv pip compile pyproject.toml --universal --python-version 3.11 --generate-
      --no-emit-index-url --no-header --no-annotate --quiet
 lock:
 	$(UV) --output-file requirements.lock
-	$(UV) --group dev --extra neural --extra ir-datasets --extra postgresql --output-file requirements-dev.lock
+	$(UV) --group dev --extra assistants --extra editors --extra neural --extra ir-datasets --extra postgresql --output-file requirements-dev.lock
 
 clean:
 	rm -rf $(VENV) .venv-py $(NEWEST) $(SPARK_VENV) demo-collection build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,1 @@
+"""citebed in other programs: a language server for editors and tools for assistants."""

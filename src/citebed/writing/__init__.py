@@ -1,0 +1,1 @@
+"""Help with a draft: check its references and fill in missing citations."""
