@@ -39,7 +39,8 @@ class Document(NamedTuple):
     ``arxiv`` is the arXiv id, in lower case and without a version. ``bibtex`` is the original entry
     if the source was BibTeX. ``crossref`` names the record to inherit fields from, and is empty
     after that. ``place`` is the publisher's place, ``isbn`` an ISBN or ISSN. ``keys`` are the
-    citation keys from all sources, its own first.
+    citation keys from all sources, its own first. ``groups`` are paths of a reference
+    manager's collections: ``Thesis/Chapter 2``.
     """
 
     doc_id: str
@@ -66,6 +67,7 @@ class Document(NamedTuple):
     bibtex: str | None = None
     crossref: str | None = None
     keys: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
     sections: tuple[Section, ...] = ()
     links: tuple[Link, ...] = ()
     line: int = 1

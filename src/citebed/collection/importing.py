@@ -49,6 +49,12 @@ from citebed.collection.names import normalise_name, unique_names
 from citebed.collection.progress import SILENT, Progress
 from citebed.collection.reading.parser import RECORDS
 from citebed.collection.reading.reader import KnownSources, Reader, report_resource_errors
+from citebed.collection.reading.reference_managers import (
+    fetch_items,
+    open_libraries,
+    parse_api_address,
+    write_items,
+)
 from citebed.collection.reading.sources import SourceFile, SourceNames, find_files
 from citebed.collection.rules import Rules, load_profile
 from citebed.collection.storing import store, table_files
@@ -228,10 +234,15 @@ class Import:
         names = {*(file.name for file in files), *dict(unreadable)}
         self.known_sources.check_folders(paths, names)
         self.reader.problems += unreadable
+        libraries = open_libraries(files, existing_paths, self.work, self.names)
+        files = libraries.files
         missing = self.known_sources.find_missing({file.name for file in files}, roots, prune=prune)
         removed = {*forgotten, *(missing if prune else ())}
+        for storage, stored in libraries.stored.items():  # other PDFs are in the trash
+            removed |= {*self.known_sources.under(storage)} - stored
         new_tables = self.reader.read(files, removed)
         replaced = {str(row["source"]) for row in self.reader.sources}
+        self.reader.problems += [each for each in libraries.problems if each[0] in replaced]
         dropped = replaced | removed | set(dict(unreadable))
         self.problem_rows = new_tables["problems"].height if "problems" in new_tables else 0
         all_tables = self._add_earlier_rows(new_tables, dropped)
@@ -250,17 +261,29 @@ class Import:
         if prune:
             elsewhere = self.known_sources.find_unlocatable(roots)
             return replace(report, forgotten=sorted(removed), elsewhere=elsewhere)
+        missing = [name for name in missing if name not in removed]
         return replace(report, missing=missing, forgotten=sorted(removed))
 
     def _make_paths_local(self, paths: list[str | Path]) -> list[str | Path]:
-        """Replace ``-`` by the path of a copy of standard input, which is named by its hash."""
-        others = [path for path in paths if os.fspath(path) != STANDARD_INPUT]
-        if len(others) == len(paths):
-            return others
+        return [self._make_local(path) for path in dict.fromkeys(paths)]
+
+    def _make_local(self, path: str | Path) -> str | Path:
+        """Return a path; for ``-`` and Zotero's local API, that of a file with their content.
+
+        The name of standard input has its hash: other input is another source.
+        """
+        if (address := parse_api_address(path)) is not None:
+            copy = self.work.parent / "zotero-api"
+            self.progress.step("reading Zotero's library", 0)
+            write_items(copy, fetch_items(address))
+            self.names.set_name(copy, copy.name)
+            return copy
+        if os.fspath(path) != STANDARD_INPUT:
+            return path
         copy = self.work.parent / "standard-input"
         save_standard_input(copy)
         self.names.set_name(copy, f"{copy.name}-{hash_file(copy)[:12]}")
-        return [*others, copy]
+        return copy
 
     def forget(self, names: Iterable[str | Path]) -> ImportReport:
         sources: list[str] = []

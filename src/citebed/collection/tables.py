@@ -119,6 +119,7 @@ DERIVED = frozenset(("cite_key", "doubtful"))
 """Columns that every import derives from the others; citation keys stay the same."""
 _ADDED = DERIVED | {
     "arxiv", "author", "keys", "read_as", "resolved_by", "place", "edition", "isbn",
+    "groups",
 }  # fmt: skip
 """Columns that collections of earlier versions may lack."""
 
@@ -209,6 +210,8 @@ def missing_columns(columns: Iterable[str], schema: Schema) -> list[pl.Expr]:
     record = pl.struct(keys, *(name for name in KEY_COLUMNS if name != "keys"))
     made = record.map_batches(lambda rows: make_cite_keys(rows.struct.unnest()), pl.String)
     derived = {"keys": keys, "cite_key": made}
+    empty = {name: none for name in lacking if schema[name] == _LIST and name != "doubtful"}
+    derived = empty | derived
     return [derived.get(name, pl.lit(None, dtype=schema[name])).alias(name) for name in lacking]
 
 

@@ -99,15 +99,19 @@ def check_journal(database: Path) -> None:
     path = database.with_name(f"{database.name}-journal")
     if not is_plain_or_missing(path):
         raise _journal_error(path, "it is not a plain file")
+    if names_other_file(path):
+        raise _journal_error(path, "it names another file, which opening the database would delete")
+
+
+def names_other_file(journal: Path) -> bool:
+    """Return True if a journal names another file, which SQLite may delete."""
     try:
-        with path.open("rb") as file:
+        with journal.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - len(_MAGIC)))
-            tail = file.read()
+            return file.read() == _MAGIC
     except FileNotFoundError:  # no journal, or another transaction just ended
-        return
-    if tail == _MAGIC:
-        raise _journal_error(path, "it names another file, which opening the database would delete")
+        return False
 
 
 def _journal_error(path: Path, why: str) -> CitebedError:

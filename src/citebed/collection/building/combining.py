@@ -43,7 +43,7 @@ _RICH = (
 """The fields that decide which record is the richest."""
 FILLED = (*_RICH, "place", "edition", "isbn")
 _OPENING = r"^\s*@\s*[^\s{(]+\s*[{(][^,]*"
-_BEST = [name for name in RECORD if name not in ("doc_id", "keys")]
+_BEST = [name for name in RECORD if name not in ("doc_id", "keys", "groups")]
 _NUMBERED = {"row": pl.UInt32(), "identity": pl.UInt64(), "doubtful": pl.Boolean()}
 
 Row = Mapping[str, Any]
@@ -101,6 +101,7 @@ def combine(records: pl.DataFrame) -> pl.DataFrame:
     grouped = records.group_by("identity", maintain_order=True).agg(
         pl.col("row", "doc_id").first(),
         keys=every.unique(maintain_order=True),
+        groups=pl.col("groups").explode(empty_as_null=False).unique(maintain_order=True),
         names=pl.col("doc_id").append(every),
         records=pl.len().cast(pl.Int32),
         doubtful=pl.col("doubtful").any(),

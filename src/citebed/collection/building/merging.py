@@ -8,8 +8,8 @@ pages. If the year is unknown, key, title and all surnames must be the same, or 
 the abstract also decides if the author is unknown.
 
 Two different DOIs are two documents, even if the records look alike. So are two ids in one file of
-a curated collection, which is anything but a BibTeX file: in those, the same paper often has two
-keys.
+a curated collection, which is anything but a BibTeX file or the library of a reference manager: in
+those, the same paper often has two keys.
 
 This module also compares titles and places of publication. A DOI, or a title with its author and
 year, makes it likely that two records are one document. Titles with nothing in common, or another
@@ -40,6 +40,7 @@ contains them."""
 MOST_TITLES = 60
 """A DOI with more titles does not identify a paper: it comes from an unedited template."""
 
+_LIBRARY = r"\.(?:sqlite|db)$|^zotero-api"
 _SUBTITLE = re.compile(r"(?:[:;.?!]|\s[-–—]|[–—])\s|\s*[\[(]")
 
 
@@ -228,7 +229,9 @@ def _without_doi(keys: pl.DataFrame, look: Look) -> pl.Series:
     same = _undated_settled(known.select("who", "same", "undated", "keys"))
     # Records without a title, and records that a curated file keeps apart, stay separate.
     rows = known.select("row", "source", "curated", same)
-    apart = pl.col("curated") & (pl.len().over("same", "source", "curated") > 1)
+    # Users' own libraries have papers twice, as .bib files have.
+    curated = pl.col("curated") & ~pl.col("source").str.contains(_LIBRARY)
+    apart = curated & (pl.len().over("same", "source", "curated") > 1)
     alone = rows.with_row_index("at").filter(apart | pl.col("same").is_null())
     same = _changed(rows["same"], alone["at"], _itself(alone["row"]))
     same = _parted_by_place(known.select(same, *Place._fields))

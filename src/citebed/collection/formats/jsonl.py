@@ -111,6 +111,7 @@ def _parse_document(doc_id: str, obj: JsonObject) -> Document:
         doi=_doi_or_id(obj, doc_id),
         arxiv=arxiv_of(obj.text("arxiv") or ""),
         keywords=obj.keywords("keywords"),
+        groups=obj.texts("groups"),
         bibtex=_raw_text(obj, "bibtex"),
         crossref=obj.text("crossref"),
         keys=unique((cite_key, *keys)) if cite_key in keys else keys,

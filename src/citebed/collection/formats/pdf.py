@@ -25,6 +25,7 @@ def _sniff(head: str) -> bool:
 def _parse(chunk: Chunk) -> Iterator[Record]:
     from citebed.collection.formats.full_text import paper_records
     from citebed.collection.formats.xml import file_stem
+    from citebed.collection.formats.zotero import parse_attached_to
     from citebed.papers.annotator import annotate
     from citebed.papers.child_process import PaperFile, PaperProblem, read_paper
     from citebed.papers.references import parse_reference
@@ -42,6 +43,7 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
         texts = (f"{each.heading} {each.content.text}" for each in paragraphs)
         if text := fold(" ".join(texts)):
             sections.append(Section(section.rsplit(BELOW, maxsplit=1)[-1], text))
+    parent = parse_attached_to(chunk.context)
     document = Document(
         doc_id=annotation.paper_id,
         title=fold(paper.title),
@@ -53,6 +55,10 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
         sections=tuple(sections),
         line=chunk.line,
     )
+    if parent is not None:  # a library knows more than its PDF, and is not mistaken
+        document = parent._replace(
+            abstract=parent.abstract or document.abstract, sections=document.sections
+        )
     if not (document.title or document.sections):
         yield Problem(chunk.line, "citebed found no title and no running text in it")
         return

@@ -5,7 +5,9 @@ In RDF, an item refers to the journal, book or series that contains it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
 
 from citebed.collection.formats.base import Chunk
 from citebed.collection.formats.fields import (
@@ -17,7 +19,7 @@ from citebed.collection.formats.fields import (
     remove_spaces,
     to_bibtex_type,
 )
-from citebed.collection.formats.json_files import JsonObject, json_format
+from citebed.collection.formats.json_files import JsonObject, as_object, as_text, json_format
 from citebed.collection.formats.xml import (
     Element,
     attribute,
@@ -31,10 +33,17 @@ from citebed.collection.formats.xml import (
     text_at,
     xml_format,
 )
-from citebed.records import Document, Problem, Record
+from citebed.records import Document, Problem, Record, Section
 from citebed.text.identifiers import looks_like_url, normalise_doi
 from citebed.text.names import name_from_parts
-from citebed.text.normalise import date_in, filled, unique, year_before_1, year_in
+from citebed.text.normalise import (
+    date_in,
+    filled,
+    html_to_text,
+    unique,
+    year_before_1,
+    year_in,
+)
 from citebed.wording import count
 
 # --- RDF --------------------------------------------------------------------------------------
@@ -136,13 +145,34 @@ ZOTERO_RDF = xml_format("zotero-rdf", "Zotero RDF", ("RDF",), _parse_rdf, _NAMES
 
 # --- JSON -------------------------------------------------------------------------------------
 
-_AUTHORS = frozenset(
-    ("author", "artist", "inventor", "programmer", "presenter", "director", "podcaster")
-)
+_AUTHORS = frozenset((
+    *("author", "artist", "inventor", "programmer", "presenter", "director", "podcaster"),
+    *("cartographer", "interviewee", "performer", "composer", "sponsor"),
+))  # fmt: skip
 _VENUES = (
     *("publicationTitle", "proceedingsTitle", "bookTitle", "conferenceName", "websiteTitle"),
-    *("blogTitle", "forumTitle", "encyclopediaTitle", "dictionaryTitle", "repository", "series"),
+    *("blogTitle", "forumTitle", "encyclopediaTitle", "dictionaryTitle", "programTitle", "code"),
+    *("repository", "series"),
 )
+_DATES = ("date", "dateDecided", "dateEnacted", "issueDate")
+_TITLES = ("title", "caseName", "nameOfAct", "subject")
+_PUBLISHERS = (
+    "publisher",
+    "university",
+    "institution",
+    "company",
+    "studio",
+    "label",
+    "distributor",
+)
+_DOI_IN_EXTRA = re.compile(r"^\s*DOI\s*:\s*(\S+)", re.IGNORECASE | re.MULTILINE)
+
+
+def parse_attached_to(context: Mapping[str, str]) -> Document | None:
+    """Return the item that a PDF is attached to, if its library says so."""
+    values = json.loads(context.get("item", "null"))
+    parent = _parse_json_item(JsonObject(1, values)) if values else None
+    return parent if isinstance(parent, Document) else None
 
 
 def _parse_json_item(whole: JsonObject) -> Document | Problem:
@@ -159,38 +189,55 @@ def _parse_json_item(whole: JsonObject) -> Document | Problem:
             for c in chosen
         )
 
-    title, date = item.markup("title") or "", date_in(item.text("date"))
-    authors, doi = people(_AUTHORS), item.doi("DOI")
+    title, date = item.markup(*_TITLES) or "", date_in(item.text(*_DATES))
+    extra = str(item.values.get("extra") or "")
+    authors, stated_doi = people(_AUTHORS), _DOI_IN_EXTRA.search(extra)
+    doi = item.doi("DOI") or (normalise_doi(stated_doi[1]) if stated_doi else None)
     cite_key, zotero_key = item.text("citationKey", "citekey"), item.text("key", "itemKey")
     generated = generate_key(authors, date[:4] if date else None, title)
     doc_id = cite_key or doi or zotero_key or generated
     if not doc_id:
         return whole.unexpected("an item with 'citationKey', 'DOI', 'key', 'title' or 'creators'")
+    is_master = kind == "thesis" and "master" in (item.text("thesisType", "type") or "").lower()
     return make_document(
         whole.line,
         remove_spaces(doc_id),
-        type=to_bibtex_type(kind),
+        type="mastersthesis" if is_master else to_bibtex_type(kind),
         title=title,
         authors=authors,
         editors=people(frozenset(("editor",))),
         date=date,
-        year=None if date else year_before_1(item.text("date")),
+        year=None if date else year_before_1(item.text(*_DATES)),
         venue=item.markup(*_VENUES),
         volume=item.text("volume"),
         number=item.text("issue", "number"),
         pages=format_pages(item.text("pages")),
-        publisher=item.text("publisher", "university", "institution"),
+        publisher=item.text(*_PUBLISHERS),
         place=item.text("place"),
         edition=item.text("edition"),
         isbn=item.text("ISBN", "ISSN"),
         doi=doi,
-        arxiv=find_arxiv_id(doi, item.text("url"), item.text("archiveID"), item.text("extra")),
+        arxiv=find_arxiv_id(doi, item.text("url"), item.text("archiveID"), *extra.splitlines()),
         url=item.text("url"),
         abstract=item.markup("abstractNote"),
         keywords=unique(tag.text("tag") or "" for tag in item.objects("tags")),
         language=item.text("language"),
         keys=collect_cite_keys([cite_key], notes=[item.text("extra")]),
+        groups=item.texts("groups"),
+        sections=(*_sections(item),),
     )
+
+
+def _sections(item: JsonObject) -> Iterator[Section]:
+    """Yield the user's notes on an item, and what the user highlighted in its PDFs."""
+    for note in item.elements("notes"):
+        html = note if isinstance(note, str) else as_object(note).text("note")
+        if text := html_to_text(html or ""):
+            yield Section("Note", text)
+    for parts in item.elements("annotations"):
+        texts = map(as_text, parts) if isinstance(parts, list) else ()
+        if text := " – ".join(filter(None, texts)):
+            yield Section("Annotation", text)
 
 
 ZOTERO_JSON = json_format(
@@ -198,5 +245,4 @@ ZOTERO_JSON = json_format(
     "Zotero's JSON (Better BibTeX, API)",
     _parse_json_item,
     into=("items",),
-    split=None,
 )

@@ -92,7 +92,7 @@ def split_member(
 ) -> Iterator[Piece | Problem]:
     """Yield the pieces of a stream in order, and problems for what is unreadable.
 
-    ``strings`` are the BibTeX strings that other files define.
+    ``strings`` are the BibTeX strings that other files define, or the item of an attached PDF.
     """
     name, stream = member.name, _PatientStream(member.stream)
     yield from _split(name, stream, detector or FormatDetector(), strings or {})
@@ -126,20 +126,18 @@ def _split(
     if note:
         yield Problem(1, note, "mended")
     if format.split is None:
-        yield from _read_whole(name, format, head, stream)
+        yield from _read_whole(Chunk(head, name, context=strings), format, stream)
     else:
         yield from _split_chunks(Chunk(head, name, context=strings), format, stream)
 
 
-def _read_whole(
-    name: str, format: Format, head: bytes, stream: _PatientStream
-) -> Iterator[Piece | Problem]:
-    data = head + stream.read(max(0, format.limit + 1 - len(head)))
+def _read_whole(head: Chunk, format: Format, stream: _PatientStream) -> Iterator[Piece | Problem]:
+    data = head.data + stream.read(max(0, format.limit + 1 - len(head.data)))
     if len(data) > format.limit:
         larger = f"must be read in one piece, and this file is larger than {format.limit >> 20} MiB"
         yield Problem(1, f"{format.title} {larger}; split it, or convert it to JSON Lines")
         return
-    yield Piece(format.name, Chunk(data, name))
+    yield Piece(format.name, head._replace(data=data))
 
 
 def _split_chunks(head: Chunk, format: Format, stream: _PatientStream) -> Iterator[Piece | Problem]:
@@ -150,7 +148,7 @@ def _split_chunks(head: Chunk, format: Format, stream: _PatientStream) -> Iterat
     while block := stream.read(CHUNK_BYTES):
         end = format.split(buffer)
         if end == 0 and len(buffer) > MAX_RECORD_BYTES and format.allow_unsplit and line == 1:
-            yield from _read_whole(name, format, buffer + block, stream)
+            yield from _read_whole(Chunk(buffer + block, name), format, stream)
             return
         if end == 0 and len(buffer) > MAX_RECORD_BYTES:
             start = line

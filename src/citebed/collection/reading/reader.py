@@ -81,10 +81,11 @@ class SharedStrings:
             self._files += [SourceFile(path, str(path))] if path.is_file() else []
 
     def find_used(self, file: SourceFile) -> dict[str, str]:
-        """Return the strings of other files that a file uses and does not define."""
+        """Return the strings of other files that a file uses and does not define, and what else its
+        reader needs to know."""
         if file.name not in self._used and is_bibtex_name(file.name):
             self._used[file.name] = self._find_used(file)
-        return self._used.get(file.name, {})
+        return {**self._used.get(file.name, {}), **file.context}
 
     def has_strings(self, name: str) -> bool:
         """Return True if the file of this name defines strings."""

@@ -39,6 +39,8 @@ _TRIED_BYTES = 16 << 20
 _ENCRYPTED = 0x1
 _WRITTEN = re.compile(r"[!\ud800-\udfff]|%2[15]|\\x[89a-f]")
 _ZIP_HEADER_BYTES = 30
+ZOTERO = "zotero.sqlite"
+"""Zotero's database. Its folder also has styles, programs and files in the trash."""
 _NOWHERE = "/no file"
 """The folder in the names of sources without a path."""
 
@@ -167,10 +169,12 @@ def _place(whole: str) -> str:
 
 
 class SourceFile(NamedTuple):
-    """A file on disk: its path, and its name in the collection."""
+    """A file on disk: its path, its name in the collection, and what its reader needs to know from
+    other files."""
 
     path: Path
     name: str
+    context: Mapping[str, str] = {}
 
 
 class Member(NamedTuple):
@@ -233,6 +237,9 @@ def _files_under(root: Path) -> Iterator[Path]:
         if "citebed.toml" in files:
             folders.clear()
             continue
+        if ZOTERO in files:  # the database names the files that belong to it
+            folders.clear()
+            files[:] = [ZOTERO]
         links = (name for name in folders if Path(folder, name).is_symlink())
         for name in (*files, *links):
             if not name.startswith(".") and not name.endswith(REVIEW_FILES):

@@ -1,0 +1,310 @@
+"""Read the libraries of Zotero: its database, and its local API.
+
+A library becomes a file of JSON lines in the form of Zotero's API, which the format `zotero-json`
+reads. Each item also has its ``groups`` (paths of collections), ``notes`` and ``annotations``.
+
+Each attached PDF is a source of its own, so that an import reads only new and changed ones. It has
+title, authors and identifiers from its item. A database cannot lead citebed to other files: citebed
+reads ``storage/KEY/NAME`` beside it, and a linked file only if the user names a folder that has it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import urllib.request
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from citebed.collection.reading.sources import SourceFile, SourceNames, translate_os_errors
+from citebed.errors import CitebedError
+from citebed.files.database_copies import DatabaseCopy, is_database, open_copy
+from citebed.files.input_files import read_up_to
+from citebed.records import Problem
+from citebed.wording import count
+
+Item = dict[str, Any]
+
+_CHILDREN = ("attachment", "note", "annotation")
+_OF_PAPER = (
+    *("key", "itemType", "citationKey", "title", "creators", "date", "DOI", "extra", "archiveID"),
+    *("publicationTitle", "volume", "issue", "pages"),
+)
+"""The fields of an item that identify its paper; citebed reads a PDF again if they change."""
+_KEY = re.compile(r"[A-Z0-9]{8}")
+_SQL_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?: (.*))?", re.DOTALL)
+_MAX_DEPTH = 50
+
+# --- Sources ----------------------------------------------------------------------------------
+
+
+class OpenedLibraries(NamedTuple):
+    """The files of an import, with items and PDFs in place of databases; the problems by source;
+    the names of stored PDFs by the name of their storage folder."""
+
+    files: list[SourceFile]
+    problems: list[tuple[str, Problem]]
+    stored: dict[str, set[str]]
+
+
+def open_libraries(
+    files: list[SourceFile], paths: Sequence[str | Path], folder: Path, names: SourceNames
+) -> OpenedLibraries:
+    """Replace Zotero's databases among the files by their items and PDFs.
+
+    ``paths`` are what the user named: citebed reads stored PDFs if that is Zotero's folder, not if
+    it is the database itself. ``folder`` is for temporary files.
+    """
+    opened = OpenedLibraries([], [], {})
+    by_name, by_path = {file.name: file for file in files}, dict[str, SourceFile]()
+    for file in files:
+        with translate_os_errors(file.path):
+            if not is_database(file.path):
+                continue
+        storage, records = file.path.parent / "storage", folder / f"{len(opened.stored)}.jsonl"
+        with open_copy(file.path, folder / "database") as database:
+            if not database.has("itemDataValues"):
+                continue  # another program's, which the import report names
+            attached = write_items(records, _zotero_items(database, _citation_keys(file, folder)))
+        by_name[file.name] = SourceFile(records, file.name)
+        stored = opened.stored.setdefault(names.name_of(storage), set())
+        by_path = by_path or {os.path.realpath(each.path): each for each in files}
+        is_folder, missing = file.path not in map(Path, paths), 0
+        for key, path, context in attached:
+            pdf = None
+            if not path.startswith("storage:"):  # a link, perhaps below a folder of the settings
+                linked = path.removeprefix("attachments:").replace("\0", "")
+                tried = [os.path.realpath(os.path.join(root, linked)) for root in ("", *paths)]
+                pdf = next((by_path[each] for each in tried if each in by_path), None)
+            elif found := _find_stored(storage, key, path.removeprefix("storage:")):
+                pdf = SourceFile(found, names.name_of(found))
+                stored.add(pdf.name)
+            missing += pdf is None
+            if pdf is not None and (is_folder or pdf.name in by_name):
+                by_name[pdf.name] = pdf._replace(context=context)
+        if missing and is_folder:
+            what = f"{count(missing, 'attached PDF')} not read: not on this machine, or linked"
+            advice = "name the folder of linked files, too, to read them"
+            opened.problems.append((file.name, Problem(1, f"{what}; {advice}", "ignored")))
+    return opened._replace(files=sorted(by_name.values(), key=lambda file: file.name))
+
+
+def _find_stored(storage: Path, key: str, name: str) -> Path | None:
+    """Return the file in an attachment's own folder, or ``None``; no link leads elsewhere."""
+    if not _KEY.fullmatch(key) or name in ("", ".", "..") or set(name) & set("/\\\0"):
+        return None
+    own = os.path.join(os.path.realpath(storage), key, name)
+    return storage / key / name if os.path.realpath(own) == own and os.path.isfile(own) else None
+
+
+def write_items(path: Path, items: Iterable[Item]) -> list[tuple[str, str, dict[str, str]]]:
+    """Write items as JSON lines. Return their PDFs: the key of each file, its path in the library,
+    and what its reader needs to know of the item."""
+    attached = []
+    with path.open("w", encoding="utf-8", errors="replace") as file:
+        for item in items:
+            # Without authors, the abstract tells papers apart.
+            also = () if item.get("creators") else ("abstractNote",)
+            known = {name: item[name] for name in (*_OF_PAPER, *also) if name in item}
+            for key, name in item.pop("files", ()):
+                attached.append((str(key), str(name), {"item": json.dumps(known)} if item else {}))
+            file.write(json.dumps(item, ensure_ascii=False) + "\n" if item else "")
+    return attached
+
+
+def _group_paths(
+    library: str | None, names: Iterable[Any], parents: Mapping[Any, tuple[str, Any]]
+) -> list[str]:
+    """Return the paths of collections (``Thesis/Chapter 2``), below the name of a group library."""
+    paths = [[library or ""]]
+    for collection in names:
+        path, above = list[str](), collection
+        while above in parents and len(path) < _MAX_DEPTH:
+            name, above = parents[above]
+            path.append(str(name))
+        paths += [[library or "", *reversed(path)]] if path else []
+    return list(filter(None, ("/".join(filter(None, path)) for path in paths[len(paths) > 1 :])))
+
+
+# --- Zotero's database ------------------------------------------------------------------------
+
+_TABLES = (
+    *("items", "itemTypes", "itemData", "itemDataValues", "fields", "creators", "itemCreators"),
+    *("creatorTypes", "tags", "itemTags", "collections", "collectionItems", "itemNotes"),
+    *("itemAttachments", "deletedItems", "baseFieldMappings"),
+)
+_DELETED = "IN (SELECT itemID FROM deletedItems)"
+_FIELDS = "itemData JOIN {fields} USING (fieldID) JOIN itemDataValues USING (valueID)"
+_FILES = f"""SELECT json_group_array(json_array(key, path)) FROM itemAttachments
+    JOIN items USING (itemID) WHERE itemID NOT {_DELETED}
+    AND (contentType = 'application/pdf' OR path LIKE '%.pdf') AND parentItemID"""
+_MARKS = f"""SELECT text, comment FROM itemAnnotations AS mark JOIN itemAttachments AS file
+    ON file.itemID = mark.parentItemID WHERE file.parentItemID = item.itemID
+    AND mark.itemID NOT {_DELETED} AND file.itemID NOT {_DELETED} ORDER BY file.itemID, sortIndex"""
+_ITEMS = f"""SELECT libraryID, item.key, itemTypeID, typeName,
+    (SELECT json_group_object(fieldName, value) FROM {_FIELDS} WHERE itemID = item.itemID),
+    (SELECT json_group_array(json_object('creatorType', creatorType, 'firstName', firstName,
+        iif(fieldMode = 1, 'name', 'lastName'), lastName)) FROM (SELECT * FROM itemCreators
+        JOIN creators USING (creatorID) LEFT JOIN creatorTypes USING (creatorTypeID)
+        WHERE itemID = item.itemID ORDER BY orderIndex)),
+    (SELECT json_group_array(json_object('tag', name)) FROM itemTags JOIN tags USING (tagID)
+        WHERE itemID = item.itemID),
+    (SELECT json_group_array(collectionID) FROM collectionItems WHERE itemID = item.itemID),
+    (SELECT json_group_array(note) FROM itemNotes
+        WHERE parentItemID = item.itemID AND itemID NOT {_DELETED}),
+    ({_FILES} = item.itemID),
+    (SELECT json_group_array(json_array(text, comment)) FROM ({{marks}}))
+    FROM items AS item LEFT JOIN {{itemTypes}} USING (itemTypeID)
+    WHERE itemID NOT {_DELETED} ORDER BY itemID"""
+
+
+def _zotero_items(database: DatabaseCopy, keys: Mapping[tuple[Any, Any], str]) -> Iterator[Item]:
+    """Yield the items of all libraries but feeds, without the trash, in the form of Zotero's API.
+
+    Names of types and fields come from the database, because each version has others. A last item
+    without fields has the ``files`` of no item.
+    """
+    if lacking := [name for name in _TABLES if not database.has(name)]:
+        raise CitebedError(
+            f"{database.name} has no plain table {lacking[0]} as Zotero 5 and later have. Nothing "
+            "was imported. Choose File, Export Library in Zotero, and import that file."
+        )
+
+    def table(name: str, columns: str, where: str = "") -> list[tuple[Any, ...]]:
+        is_there = database.has(name, *columns.split(", "))
+        return [*database.rows(f"SELECT {columns} FROM {name}{where}")] if is_there else []
+
+    names = {
+        name: f"{name}Combined" if database.has(f"{name}Combined") else name
+        for name in ("itemTypes", "fields")
+    }
+    has_marks = database.has("itemAnnotations", "itemID", "parentItemID", "text", "sortIndex")
+    names["marks"] = _MARKS if has_marks else "SELECT 0 AS text, 0 AS comment WHERE 0"
+    feeds = {row[0] for row in table("feeds", "libraryID")}
+    groups: dict[Any, str] = dict(table("groups", "libraryID, name"))
+    trash = {row[0] for row in table("deletedCollections", "collectionID")}
+    rows = table("collections", "collectionID, collectionName, parentCollectionID")
+    collections = {number: (name, above) for number, name, above in rows if number not in trash}
+    field_names = dict(table("fields", "fieldID, fieldName"))
+    base_names = {
+        (kind, field_names.get(field)): field_names.get(base)
+        for kind, field, base in table("baseFieldMappings", "itemTypeID, fieldID, baseFieldID")
+    }
+    for library, key, kind, type_name, *texts in database.rows(_ITEMS.format(**names)):
+        if type_name in _CHILDREN or library in feeds:
+            continue
+        values, creators, tags, inside, notes, files, marks = map(json.loads, texts)
+        item: Item = {"itemType": type_name or "document", "key": key}
+        item |= {"citationKey": keys[library, key]} if (library, key) in keys else {}
+        for name, value in values.items():
+            base = base_names.get((kind, name)) or name
+            text = _plain_date(str(value)) if base == "date" else str(value)
+            item |= {name: text, base: text}
+        paths = _group_paths(groups.get(library), inside, collections)
+        item |= {"creators": creators, "tags": tags, "groups": paths, "notes": notes}
+        yield item | {"annotations": marks, "files": files}
+    for (text,) in database.rows(f"{_FILES} IS NULL"):
+        yield {"files": json.loads(text)}
+
+
+def _plain_date(text: str) -> str:
+    """Return a date without Zotero's form for sorting: ``1991-12`` for ``1991-12-00 12/1991``."""
+    match = _SQL_DATE.fullmatch(text)
+    if match is None or match[1] == "0000":
+        return text if match is None else match[4] or ""
+    return "-".join([match[1], *(part for part in match.group(2, 3) if part != "00")])
+
+
+def _citation_keys(file: SourceFile, folder: Path) -> dict[tuple[Any, Any], str]:
+    """Return the keys in Better BibTeX's database beside Zotero's, by library and item key."""
+    path = file.path.with_name("better-bibtex.sqlite")
+    if not path.is_file() or not is_database(path):
+        return {}
+    with open_copy(path, folder / "citation-keys") as database:
+        if not database.has("citationkey", "libraryID", "itemKey", "citationKey"):
+            return {}
+        rows = database.rows("SELECT libraryID, itemKey, citationKey FROM citationkey")
+        return {(library, key): str(name) for library, key, name in rows}
+
+
+# --- Zotero's local API -----------------------------------------------------------------------
+
+# A Path has lost a slash of its address.
+_ADDRESS = re.compile(r"zotero:|http:/{1,2}((?:localhost|127\.0\.0\.1)(?::\d+)?/api)/?")
+_PAGE, _MAX_PAGE_BYTES, _TIMEOUT = 100, 64 << 20, 60.0
+
+
+def parse_api_address(path: str | Path) -> str | None:
+    """Return the address of Zotero's API on this machine, or ``None`` for any other source."""
+    match = _ADDRESS.fullmatch(os.fspath(path))
+    return f"http://{match[1] or '127.0.0.1:23119/api'}" if match else None
+
+
+def fetch_items(address: str) -> Iterator[Item]:
+    """Yield the items of all libraries from Zotero's local API."""
+    groups = _fetch(f"{address}/users/0/groups")
+    libraries = {f"groups/{each['id']}": each["data"].get("name") for each in groups}
+    for library, name in {"users/0": None, **libraries}.items():
+        collections = {
+            each["key"]: (each["data"].get("name"), each["data"].get("parentCollection"))
+            for each in _fetch(f"{address}/{library}/collections")
+        }
+        items = [each["data"] for each in _fetch(f"{address}/{library}/items")]
+        children: dict[str, list[Item]] = {}
+        for item in items:
+            children.setdefault(item.get("parentItem", ""), []).append(item)
+        for item in items:
+            if item.get("itemType") in _CHILDREN:
+                continue
+            below = children.get(item["key"], [])
+            marks = [mark for child in below for mark in children.get(child["key"], ())]
+            texts = [[mark.get(f"annotation{part}") for part in _TEXTS] for mark in marks]
+            paths = _group_paths(name, item.get("collections", ()), collections)
+            notes = [child["note"] for child in below if child.get("note")]
+            yield item | {"groups": paths, "notes": notes, "annotations": texts}
+
+
+_TEXTS = ("Text", "Comment")
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """An address on this machine must not lead to another one."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+def _fetch(address: str) -> list[Item]:
+    """Return all objects at an address of the API; raise if the library changes meanwhile."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects)
+    found: list[Item] = []
+    versions, total = set(), 1
+    while len(found) < total:
+        query = f"format=json&sort=dateAdded&direction=asc&limit={_PAGE}&start={len(found)}"
+        try:
+            with opener.open(f"{address}?{query}", timeout=_TIMEOUT) as response:
+                page = json.loads(read_up_to(response, _MAX_PAGE_BYTES))
+                total = int(response.headers.get("Total-Results") or len(found) + len(page))
+                versions.add(response.headers.get("Last-Modified-Version"))
+            if not all({"id", "key"} & each.keys() and each["data"].keys() for each in page):
+                raise ValueError("not the form of Zotero's API, version 3")
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            advice = "Start Zotero 7 or later, or import its folder"
+            if getattr(error, "code", None) == 403:
+                advice = (
+                    "In Zotero choose Settings, Advanced, 'Allow other applications on this "
+                    "computer to communicate with Zotero'"
+                )
+            what = f"cannot read {address} ({error}). {advice}. Nothing was imported."
+            raise CitebedError(what) from error
+        found += page
+        if not page or len(versions) > 1:
+            break
+    if len(versions) > 1 or len(found) < total:
+        raise CitebedError(
+            "Zotero's library changed while citebed read it. Nothing was imported; import it again "
+            "when Zotero has synchronised."
+        )
+    return found
