@@ -179,8 +179,8 @@ class DatabaseCopy:
     def rows(self, query: str) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query over tables for which ``has`` returned True."""
         try:
-            for row in self._database.execute(query):
-                yield row  # noqa: UP028 - not after the database is closed
+            # A map has no close(), which would fail after that of the database.
+            yield from map(tuple, self._database.execute(query))
         except sqlite3.Error as error:
             raise CitebedError(
                 f"{self.name} is damaged, or not what it seems to be ({printable(str(error))}). "

@@ -40,7 +40,6 @@ contains them."""
 MOST_TITLES = 60
 """A DOI with more titles does not identify a paper: it comes from an unedited template."""
 
-_LIBRARY = r"\.(?:sqlite|db)$|^zotero-api"
 _SUBTITLE = re.compile(r"(?:[:;.?!]|\s[-–—]|[–—])\s|\s*[\[(]")
 
 
@@ -229,9 +228,7 @@ def _without_doi(keys: pl.DataFrame, look: Look) -> pl.Series:
     same = _undated_settled(known.select("who", "same", "undated", "keys"))
     # Records without a title, and records that a curated file keeps apart, stay separate.
     rows = known.select("row", "source", "curated", same)
-    # Users' own libraries have papers twice, as .bib files have.
-    curated = pl.col("curated") & ~pl.col("source").str.contains(_LIBRARY)
-    apart = curated & (pl.len().over("same", "source", "curated") > 1)
+    apart = pl.col("curated") & (pl.len().over("same", "source", "curated") > 1)
     alone = rows.with_row_index("at").filter(apart | pl.col("same").is_null())
     same = _changed(rows["same"], alone["at"], _itself(alone["row"]))
     same = _parted_by_place(known.select(same, *Place._fields))

@@ -19,6 +19,7 @@ from citebed.text.titles import plain_title
 
 _FEW_WORDS = pl.col("title").str.count_matches(r"\S+") < 3
 _AUTHORLESS = pl.col("authors").list.len() == 0
+_LIBRARY = r"\.sqlite$|^zotero-api$"  # of a reference manager: has papers twice, as .bib files do
 _PAGES = r"^(\d{1,9})(?:–(\d{1,9}))?$"
 
 
@@ -63,7 +64,7 @@ def _detailed(records: pl.DataFrame) -> pl.DataFrame:
         .select(
             same=hash_text(pl.when(pl.col("title") != "").then("alike")),
             number=hash_text(pl.lit("arxiv:") + number),
-            curated=pl.col("bibtex").is_null(),
+            curated=pl.col("bibtex").is_null() & ~pl.col("source").str.contains(_LIBRARY),
             undated=pl.col("year").is_null() & likely,
             who=hash_text(pl.when(likely).then(pl.concat_str(["plain", surnames], separator="|"))),
             keys=pl.when(likely).then(keys),
@@ -79,7 +80,7 @@ def _detailed(records: pl.DataFrame) -> pl.DataFrame:
 DETAILS = Keys(
     (
         "doc_id", "keys", "title", "authors", "year", "venue", "volume", "number", "pages",
-        "arxiv", "abstract", "bibtex",
+        "arxiv", "abstract", "bibtex", "source",
     ),
     _detailed,
 )  # fmt: skip

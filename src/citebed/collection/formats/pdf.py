@@ -56,9 +56,9 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
         line=chunk.line,
     )
     if parent is not None:  # a library knows more than its PDF, and is not mistaken
-        document = parent._replace(
-            abstract=parent.abstract or document.abstract, sections=document.sections
-        )
+        # Without author or year, an abstract that only one of them has would keep them apart.
+        abstract = document.abstract if parent.authors and parent.year else None
+        document = parent._replace(abstract=parent.abstract or abstract, sections=document.sections)
     if not (document.title or document.sections):
         yield Problem(chunk.line, "citebed found no title and no running text in it")
         return

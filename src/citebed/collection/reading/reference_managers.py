@@ -30,7 +30,7 @@ Item = dict[str, Any]
 _CHILDREN = ("attachment", "note", "annotation")
 _OF_PAPER = (
     *("key", "itemType", "citationKey", "title", "creators", "date", "DOI", "extra", "archiveID"),
-    *("publicationTitle", "volume", "issue", "pages"),
+    *("publicationTitle", "volume", "issue", "pages", "abstractNote"),
 )
 """The fields of an item that identify its paper; citebed reads a PDF again if they change."""
 _KEY = re.compile(r"[A-Z0-9]{8}")
@@ -105,9 +105,7 @@ def write_items(path: Path, items: Iterable[Item]) -> list[tuple[str, str, dict[
     attached = []
     with path.open("w", encoding="utf-8", errors="replace") as file:
         for item in items:
-            # Without authors, the abstract tells papers apart.
-            also = () if item.get("creators") else ("abstractNote",)
-            known = {name: item[name] for name in (*_OF_PAPER, *also) if name in item}
+            known = {name: item[name] for name in _OF_PAPER if name in item}
             for key, name in item.pop("files", ()):
                 attached.append((str(key), str(name), {"item": json.dumps(known)} if item else {}))
             file.write(json.dumps(item, ensure_ascii=False) + "\n" if item else "")
