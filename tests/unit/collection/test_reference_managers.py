@@ -330,3 +330,391 @@ def test_linked_files_are_read_if_their_folder_is_named(zotero: Path) -> None:
     report = imported(zotero.parent, zotero, papers)
     assert set(documents(zotero.parent / "c")) == {"Item 0", "Item 1"}
     assert report.files == 3
+
+
+# --- While Zotero runs ------------------------------------------------------------------------
+
+WRITER = textwrap.dedent(
+    """
+    import itertools, sqlite3, sys, time
+    database = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=30)
+    journal, locking, pause = sys.argv[2:]
+    database.execute(f"PRAGMA locking_mode={locking}")
+    database.execute(f"PRAGMA journal_mode={journal}")
+    database.execute("PRAGMA wal_autocheckpoint=20")
+    for number in itertools.count(1):
+        database.execute("BEGIN IMMEDIATE")
+        for row in range(40):  # one transaction changes all titles
+            database.execute(
+                "UPDATE itemDataValues SET value = ? WHERE value LIKE ?",
+                (f"State {number} of {row}", f"State % of {row}"),
+            )
+        database.execute("COMMIT")
+        if number == 3:
+            print("ready", flush=True)
+        time.sleep(float(pause))
+    """
+)
+"""A program that changes the titles of all items together, over and over."""
+MODES = [
+    (journal, locking)
+    for journal in ("DELETE", "PERSIST", "WAL")
+    for locking in ("NORMAL", "EXCLUSIVE")
+]
+
+
+@contextmanager
+def running_writer(path: Path, journal: str, locking: str, pause: float) -> Iterator[None]:
+    command = [sys.executable, "-c", WRITER, str(path), journal, locking, str(pause)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    try:
+        assert process.stdout.readline() == b"ready\n"
+        yield
+        assert process.poll() is None, "the writer must not be disturbed"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def busy_library(path: Path) -> Path:
+    items = [Item(f"ITEM{n:04d}", fields={"title": f"State 0 of {n}"}) for n in range(40)]
+    return write_library(path, items)
+
+
+def read_titles(path: Path, folder: Path) -> list[str]:
+    with open_copy(path, folder) as database:
+        items = list(reference_managers._zotero_items(database, {}))
+    return [str(item["title"]) for item in items if "title" in item]
+
+
+@pytest.mark.parametrize(("journal", "locking"), MODES)
+def test_fifty_reads_while_another_program_writes(zotero: Path, journal: str, locking: str) -> None:
+    """Each sees the state after a whole transaction. A program that lets nobody read pauses between
+    transactions, as Zotero does: nothing else gives a moment to copy a rollback journal."""
+    path = busy_library(zotero / "zotero.sqlite")
+    pause = 0.01 if (journal, locking) in (("DELETE", "EXCLUSIVE"), ("PERSIST", "EXCLUSIVE")) else 0
+    with running_writer(path, journal, locking, pause):
+        for _ in range(50):
+            titles = read_titles(path, zotero.parent / "copy")
+            assert len(titles) == 40
+            assert len({title.split()[1] for title in titles}) == 1
+
+
+@pytest.mark.parametrize("journal", ["DELETE", "WAL"])
+def test_an_import_while_zotero_locks_and_writes(zotero: Path, journal: str) -> None:
+    path = busy_library(zotero / "zotero.sqlite")
+    with running_writer(path, journal, "EXCLUSIVE", 0.02):
+        with closing(sqlite3.connect(path, timeout=0)) as other, pytest.raises(sqlite3.Error):
+            other.execute("SELECT * FROM items").fetchall()  # it is locked
+        for _ in range(3):
+            assert imported(zotero.parent, zotero).documents == 40
+            states = {title.split()[1] for title in documents(zotero.parent / "c")}
+            assert len(states) == 1
+
+
+def test_a_killed_program_left_half_a_transaction(zotero: Path) -> None:
+    path = busy_library(zotero / "zotero.sqlite")
+    script = textwrap.dedent(
+        """
+        import os, sqlite3, sys
+        database = sqlite3.connect(sys.argv[1], isolation_level=None)
+        database.execute("PRAGMA cache_size=1")
+        database.execute("PRAGMA cache_spill=1")
+        database.execute("BEGIN")
+        database.execute("UPDATE itemDataValues SET value = value || hex(randomblob(3000))")
+        database.execute("UPDATE items SET key = key || hex(randomblob(3000))")
+        os._exit(0)
+        """
+    )
+    subprocess.run([sys.executable, "-c", script, str(path)], check=True)
+    assert (zotero / "zotero.sqlite-journal").stat().st_size > 512
+    before = snapshot(zotero)
+    assert read_titles(path, zotero.parent / "copy") == [f"State 0 of {n}" for n in range(40)]
+    assert snapshot(zotero) == before
+
+
+def snapshot(folder: Path) -> dict[str, tuple[object, ...]]:
+    """Names, contents and times of everything in a folder."""
+    return {
+        str(path): (
+            path.stat().st_mtime_ns,
+            path.stat().st_mode,
+            hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "",
+        )
+        for path in sorted([folder, *folder.rglob("*")])
+    }
+
+
+@pytest.mark.parametrize("journal", ["DELETE", "WAL"])
+def test_nothing_is_written_to_zoteros_folder(zotero: Path, journal: str) -> None:
+    store_pdf(zotero, "PDFS2345")
+    path = write_library(zotero / "zotero.sqlite", [WITH_PDF, APPLES])
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(f"PRAGMA journal_mode={journal}")
+    before = snapshot(zotero)
+    imported(zotero.parent, zotero)
+    assert snapshot(zotero) == before
+    for folder in (zotero, *filter(Path.is_dir, zotero.rglob("*"))):
+        folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    path.chmod(stat.S_IRUSR)
+    before = snapshot(zotero)
+    import_sources(zotero.parent / "d", [zotero])
+    assert len(documents(zotero.parent / "d")) == 2
+    assert snapshot(zotero) == before
+    assert not [*(zotero.parent / "d").rglob("*.jsonl")]
+
+
+def test_a_database_that_never_rests_is_an_error(
+    zotero: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = busy_library(zotero / "zotero.sqlite")
+    update = database_copies._update_copy
+
+    def always_changed(path: Path, copy: Path, suffix: str) -> bool:
+        return update(path, copy, suffix) or True
+
+    monkeypatch.setattr(database_copies, "_update_copy", always_changed)
+    monkeypatch.setattr(database_copies, "_copy_with_lock", lambda *_: False)
+    monkeypatch.setattr(database_copies, "_PATIENCE", 0.0)
+    with pytest.raises(CitebedError, match="keeps writing .*zotero.sqlite"):
+        imported(zotero.parent, zotero)
+
+
+# --- Damaged and hostile databases ------------------------------------------------------------
+
+
+def damaged(data: bytes, rng: random.Random) -> bytes:
+    """The bytes of a database with a few changes of one kind."""
+    kind = rng.choice(("flip", "cut", "zero", "swap", "grow"))
+    at = rng.randrange(len(data))
+    if kind == "cut":
+        return data[:at]
+    if kind == "grow":
+        return data + rng.randbytes(rng.randrange(9000))
+    changed = bytearray(data)
+    if kind == "flip":
+        for _ in range(rng.choice((1, 10, 200))):
+            changed[rng.randrange(16, len(data))] = rng.randrange(256)
+    elif kind == "zero":
+        changed[at : at + 512] = bytes(len(changed[at : at + 512]))
+    else:
+        page, other = (4096 * rng.randrange(1, len(data) // 4096) for _ in range(2))
+        changed[page : page + 4096], changed[other : other + 4096] = (
+            changed[other : other + 4096],
+            changed[page : page + 4096],
+        )
+    return bytes(changed)
+
+
+def test_damaged_databases_give_an_error_or_items(zotero: Path) -> None:
+    whole = write_library(zotero / "zotero.sqlite", [APPLES, THESIS, CHAPTER, CASE, WITH_PDF])
+    data, rng, outcomes = whole.read_bytes(), random.Random(5), {"items": 0, "error": 0}
+    for _ in range(300):
+        whole.write_bytes(damaged(data, rng))
+        try:
+            read_titles(whole, zotero.parent / "copy")
+        except CitebedError as error:
+            outcomes["error"] += 1
+            assert "zotero.sqlite" in str(error)
+        else:
+            outcomes["items"] += 1
+        assert not (zotero.parent / "copy").exists()
+    assert min(outcomes.values()) > 20, outcomes
+
+
+def test_a_damaged_database_leaves_the_collection_as_it_was(zotero: Path) -> None:
+    path = write_library(zotero / "zotero.sqlite", [APPLES, THESIS])
+    imported(zotero.parent, zotero)
+    path.write_bytes(path.read_bytes()[:5000])
+    with pytest.raises(CitebedError, match=r"zotero.sqlite is damaged.*zotero\.sqlite\.bak"):
+        imported(zotero.parent, zotero)
+    assert len(documents(zotero.parent / "c")) == 2
+
+
+HOSTILE = {
+    "a view": "ALTER TABLE tags RENAME TO hidden; CREATE VIEW tags AS SELECT tagID, name FROM hidden",
+    "a computed column": "ALTER TABLE tags ADD COLUMN more AS (hex(zeroblob(100000000)))",
+    "a virtual table": "DROP TABLE tags; CREATE VIRTUAL TABLE tags USING fts5(tagID, name)",
+    "no such table": "DROP TABLE itemCreators",
+    "no such column": "ALTER TABLE itemAttachments RENAME COLUMN parentItemID TO sourceItemID",
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_tables_of_another_kind_are_refused(zotero: Path, kind: str) -> None:
+    path = write_library(zotero / "zotero.sqlite", [APPLES])
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(HOSTILE[kind])
+    with pytest.raises(CitebedError, match=r"zotero.sqlite (has no plain table|is damaged)"):
+        imported(zotero.parent, zotero)
+
+
+def test_statistics_that_compute_are_refused_quickly(zotero: Path) -> None:
+    path = write_library(zotero / "zotero.sqlite", [APPLES])
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("ANALYZE")
+        database.execute("PRAGMA writable_schema=ON")
+        database.execute(
+            "UPDATE sqlite_schema SET sql = 'CREATE TABLE sqlite_stat1(tbl, idx, stat AS "
+            "(hex(zeroblob(400000000))))' WHERE name = 'sqlite_stat1'"
+        )
+    titles = None
+    try:
+        titles = read_titles(path, zotero.parent / "copy")
+    except CitebedError as error:
+        assert "zotero.sqlite is damaged" in str(error)
+    assert titles in (None, ["Sorting <i>apples</i> by colour"])
+
+
+def test_a_journal_that_names_another_file_deletes_nothing(
+    zotero: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.hot_journals import forge_journal
+
+    path = write_library(zotero / "zotero.sqlite", [APPLES])
+    victim = zotero.parent / "victim"
+    victim.write_text("precious")
+    forge_journal(path, victim)
+    monkeypatch.setattr(database_copies, "_PATIENCE", 0.0)
+    with pytest.raises(CitebedError, match="keeps writing"):
+        imported(zotero.parent, zotero)
+    assert victim.read_text() == "precious"
+
+
+def test_a_pipe_beside_the_database_is_an_error(zotero: Path) -> None:
+    write_library(zotero / "zotero.sqlite", [APPLES])
+    os.mkfifo(zotero / "zotero.sqlite-journal")
+    with pytest.raises(CitebedError, match="zotero.sqlite-journal is not a plain file"):
+        imported(zotero.parent, zotero)
+
+
+def test_a_database_of_another_program_is_ignored_with_advice(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "metadata.db")) as database, database:
+        database.execute("CREATE TABLE books (id INTEGER)")
+    (tmp_path / "one.bib").write_text("@misc{one, title = {On Zebras}}")
+    report = imported(tmp_path, tmp_path / "metadata.db", tmp_path / "one.bib")
+    assert report.problems["what"].str.contains("SQLite database").to_list() == [True]
+
+
+# --- The local API ----------------------------------------------------------------------------
+
+API_ITEMS: list[dict[str, Any]] = [
+    {
+        "key": f"ITEM{n:04d}",
+        "data": {
+            "key": f"ITEM{n:04d}",
+            "itemType": "journalArticle",
+            "title": f"Paper {n}",
+            "creators": [{"creatorType": "author", "firstName": "Anna", "lastName": f"Nr{n}"}],
+            "tags": [{"tag": "apples", "type": 1}],
+            "collections": ["COLL0002"] if n == 0 else [],
+            "date": "2010-08",
+            "citationKey": f"nr{n}",
+        },
+    }
+    for n in range(230)
+] + [
+    {"key": "NOTE0001", "data": {"key": "NOTE0001", "itemType": "note", "parentItem": "ITEM0000",
+                                 "note": "<p>Mine</p>"}},
+    {"key": "FILE0001", "data": {"key": "FILE0001", "itemType": "attachment",
+                                 "parentItem": "ITEM0000"}},
+    {"key": "MARK0001", "data": {"key": "MARK0001", "itemType": "annotation",
+                                 "parentItem": "FILE0001", "annotationText": "marked",
+                                 "annotationComment": "why"}},
+]  # fmt: skip
+API = {
+    "/api/users/0/items": API_ITEMS,
+    "/api/users/0/collections": [
+        {"key": "COLL0001", "data": {"name": "Thesis", "parentCollection": False}},
+        {"key": "COLL0002", "data": {"name": "Part", "parentCollection": "COLL0001"}},
+    ],
+    "/api/users/0/groups": [{"id": 7, "data": {"name": "Orchard"}}],
+    "/api/groups/7/items": [
+        {"key": "GRUP0001", "data": {"key": "GRUP0001", "itemType": "book", "title": "Ours"}}
+    ],
+    "/api/groups/7/collections": [],
+}
+
+
+@contextmanager
+def serving(answers: dict[str, Any], status: int = 200, change_at: int = -1) -> Iterator[str]:
+    """A server that answers as Zotero's local API does, 100 objects at a time at most."""
+    requests: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            requests.append(self.path)
+            path, query = urlsplit(self.path).path, parse_qs(urlsplit(self.path).query)
+            whole = answers.get(path)
+            start, limit = int(query.get("start", ["0"])[0]), int(query["limit"][0])
+            page = whole[start : start + min(limit, 100)] if isinstance(whole, list) else whole
+            self.send_response(status if whole is not None else 404)
+            if status == 302:
+                self.send_header("Location", "http://127.0.0.1:1/")
+            if isinstance(whole, list):
+                self.send_header("Total-Results", str(len(whole)))
+                version = 5 + (0 <= change_at <= start)
+                self.send_header("Last-Modified-Version", str(version))
+            self.end_headers()
+            self.wfile.write(json.dumps(page).encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://localhost:{server.server_port}/api"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@pytest.mark.parametrize("offline", ["", "1"])
+def test_the_local_api_gives_what_the_database_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, offline: str
+) -> None:
+    monkeypatch.setenv("CITEBED_OFFLINE", offline)
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    with serving(API) as address:
+        imported(tmp_path, Path(address))
+        assert imported(tmp_path, f"{address}/").unchanged == 1
+    rows = documents(tmp_path / "c")
+    assert len(rows) == 231
+    first = rows["Paper 0"]
+    assert (first["cite_key"], first["groups"]) == ("nr0", ["Thesis/Part"])
+    assert (first["authors"], first["keywords"]) == (["Nr0, Anna"], ["apples"])
+    assert (first["source"], rows["Ours"]["groups"]) == ("zotero-api", ["Orchard"])
+    assert sections(tmp_path / "c") == [("Note", "Mine"), ("Annotation", "marked – why")]
+    report = imported(tmp_path, prune=True)
+    assert (report.documents, report.elsewhere) == (231, ["zotero-api"])
+
+
+@pytest.mark.parametrize(
+    ("answers", "options", "message"),
+    [
+        (API, {"status": 403}, "Allow other applications"),
+        (API, {"status": 302}, "302"),
+        ({}, {}, "404"),
+        ({**API, "/api/users/0/items": {"not": "a list"}}, {}, "Start Zotero 7 or later"),
+        ({**API, "/api/users/0/items": [{"key": "A", "data": 3}]}, {}, "Start Zotero 7 or later"),
+        (API, {"change_at": 100}, "changed while citebed read it"),
+    ],
+)
+def test_answers_that_are_no_library(
+    tmp_path: Path, answers: dict[str, Any], options: dict[str, int], message: str
+) -> None:
+    with serving(answers, **options) as address, pytest.raises(CitebedError, match=message):
+        imported(tmp_path, address)
+    assert not (tmp_path / "c").exists()
+
+
+def test_an_api_that_does_not_run_or_is_elsewhere(tmp_path: Path) -> None:
+    with pytest.raises(CitebedError, match=r"127\.0\.0\.1:1/api.*import its folder"):
+        imported(tmp_path, "http://127.0.0.1:1/api")
+    for address in ("http://example.org:23119/api", "http://127.0.0.1.example.org/api"):
+        with pytest.raises(CitebedError, match="no such file or folder"):
+            imported(tmp_path, address)
+    assert reference_managers.parse_api_address("zotero:") == "http://127.0.0.1:23119/api"
