@@ -152,7 +152,7 @@ class DatabaseCopy:
         former[sqlite3.SQLITE_LIMIT_LENGTH] = _MAX_TEXT_BYTES
         self._limit_steps(_SCHEMA_STEPS + size // 64)
         for setting in ("trusted_schema=OFF", "query_only=ON", "cell_size_check=ON"):
-            database.execute(f"PRAGMA {setting}")
+            [*self.rows(f"PRAGMA {setting}")]
         # Views and virtual tables have no page of their own.
         rows = self.rows("SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0")
         self._tables = {str(name) for (name,) in rows}
@@ -181,7 +181,8 @@ class DatabaseCopy:
         try:
             # A map has no close(), which would fail after that of the database.
             yield from map(tuple, self._database.execute(query))
-        except sqlite3.Error as error:
+        # SQLite's message may quote bytes that are no text.
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise CitebedError(
                 f"{self.name} is damaged, or not what it seems to be ({printable(str(error))}). "
                 "Nothing was imported. Restore a copy (Zotero keeps zotero.sqlite.bak beside it), "

@@ -366,14 +366,13 @@ MODES = [
 @contextmanager
 def running_writer(path: Path, journal: str, locking: str, pause: float) -> Iterator[None]:
     command = [sys.executable, "-c", WRITER, str(path), journal, locking, str(pause)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE)
-    try:
-        assert process.stdout.readline() == b"ready\n"
-        yield
-        assert process.poll() is None, "the writer must not be disturbed"
-    finally:
-        process.kill()
-        process.wait()
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout.readline() == b"ready\n"
+            yield
+            assert process.poll() is None, "the writer must not be disturbed"
+        finally:
+            process.kill()
 
 
 def busy_library(path: Path) -> Path:
