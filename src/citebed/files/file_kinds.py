@@ -44,9 +44,21 @@ _PAPER = (
     "not a bibliography. Import a bibliography that lists the paper, or the paper as a PDF; for "
     "papers that it should cite, run citebed recommend with its text"
 )
+_EXPORTS = (
+    (
+        r"mendeley.*\.sqlite$",
+        "Mendeley's database, which is encrypted. In Mendeley choose File, Export",
+    ),
+    (r"\.enl[xp]?$|\.eni$", "EndNote's library. In EndNote choose File, Export, as XML or RIS"),
+    (
+        r"(?:^|/)metadata\.db$",
+        "Calibre's database. In Calibre create a catalogue, as BibTeX or CSV",
+    ),
+)
+"""What files of reference managers are, by their names, and what to export instead."""
 _DATABASE = (
-    "which citebed does not read. If it is Zotero's: in Zotero choose File, Export Library, as "
-    "BibTeX, RIS or CSL-JSON, and import that file"
+    "which citebed does not read; of databases, it reads Zotero's (zotero.sqlite). Export the "
+    "library as BibTeX, RIS or CSL-JSON"
 )
 
 
@@ -95,12 +107,15 @@ def explain_not_pdf(head: bytes) -> str:
 def explain_unreadable(head: bytes, name: str = "") -> str:
     """Return why citebed has no format for a file with these first bytes."""
     kind = detect_kind(head)
+    for pattern, what in _EXPORTS:
+        if re.search(pattern, name, re.IGNORECASE):
+            return f"{what}, and import that file"
     if name.lower().endswith(".pdf"):
         return explain_not_pdf(head)
     if kind == "PostScript":
         return f"{kind}, {_PAPER}"
     if kind == "an SQLite database":
-        return f"{kind}, {_DATABASE}"
+        return f"{kind}, {_DATABASE}, and import that file"
     return f"{kind}, which is {UNKNOWN}" if kind else UNKNOWN
 
 

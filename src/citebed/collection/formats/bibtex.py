@@ -25,6 +25,7 @@ from citebed.collection.formats.fields import (
     generate_key,
     is_organisation,
 )
+from citebed.collection.formats.jabref import parse_groups
 from citebed.files.limits import Allowance
 from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import doi_of, normalise_doi
@@ -89,6 +90,7 @@ def parse(chunk: Chunk) -> Iterator[Record]:
     inherited = read_xdata_context(strings)
     if has_xdata := bool(inherited) or may_have_xdata(text):
         entries = resolve_xdata(entries, inherited, len(text))
+    groups = parse_groups(text)
     for entry in entries:
         if isinstance(entry, Problem):
             yield entry
@@ -102,7 +104,12 @@ def parse(chunk: Chunk) -> Iterator[Record]:
         if "xdata" in entry.fields and not has_xdata:
             yield _missing_xdata(entry, entry.fields["xdata"])
         if is_document(entry):
-            yield from _parse_entry(entry, strings, has_xdata=has_xdata)
+            for record in _parse_entry(entry, strings, has_xdata=has_xdata):
+                if isinstance(record, Document) and (record.groups or groups.by_key):
+                    paths = groups.paths(record.groups, entry.key)
+                    yield record._replace(groups=paths)
+                else:
+                    yield record
 
 
 def _parse_entry(
@@ -384,6 +391,7 @@ def entry_to_document(entry: RawEntry) -> Document:
         bibtex=None if entry.is_truncated else entry.text,
         crossref=_clean(get("crossref")),
         keys=keys,
+        groups=_split_groups(get("groups") or get("mendeley-groups") or ""),
         line=entry.line,
     )
 
@@ -458,6 +466,10 @@ def _clean_address(raw: str) -> str | None:
     if "&" in raw:
         raw = _ENTITY.sub(lambda m: entity_to_text(m[0]), raw)
     return fold(raw) or None
+
+
+def _split_groups(raw: str) -> tuple[str, ...]:
+    return unique(map(latex_to_text, raw.split(","))) if raw else ()
 
 
 def _split_keywords(raw: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""CSL-JSON, as Zotero, Pandoc and the Crossref API write it, and CSL-YAML.
+"""CSL-JSON, as Zotero, Pandoc and the Crossref API write it, Paperpile's JSON, and CSL-YAML.
 
 CSL-JSON comes as an array of items, as ``{"items": […]}``, a single work, ``{"message": {"items":
 […]}}``, JSON Lines, or items under their ids (``{"muster2010": {…}}``).
@@ -63,7 +63,7 @@ def parse_csl_item(item: JsonObject) -> Document | Problem:
     doc_id = citebed_id or item.text("id") or doi or item.text("DOI", *_JSON_KEYS)
     if doc_id is None:
         return item.unexpected("a CSL-JSON item with 'id', 'DOI' or 'citation-key'")
-    kind = to_bibtex_type(item.text("type"))
+    kind = to_bibtex_type(item.text("type", "kind"))
     if kind == "phdthesis" and "master" in (item.text("genre") or "").lower():
         kind = "mastersthesis"
     title, subtitle = item.markup("title") or "", item.markup("subtitle")
@@ -81,10 +81,11 @@ def parse_csl_item(item: JsonObject) -> Document | Problem:
         editors=item.people("editor", _parse_name),
         year=int(date[:4]) if date else _year_before_1(item.values.get("issued")),
         date=date,
-        venue=item.markup("container-title") or item.object("event").text("name"),
+        venue=item.markup("container-title", "journalfull", "journal")
+        or item.object("event").text("name"),
         volume=item.text("volume"),
         number=item.text("issue", "number"),
-        pages=format_pages(item.text("page", "article-number")),
+        pages=format_pages(item.text("page", "article-number", "pages")),
         publisher=item.markup("publisher"),
         doi=doi,
         arxiv=find_arxiv_id(
@@ -92,11 +93,12 @@ def parse_csl_item(item: JsonObject) -> Document | Problem:
         ),
         url=item.text("URL", "url"),
         abstract=html_to_text(_HEADING.sub("", item.text("abstract") or "")) or None,
-        keywords=item.keywords("keyword", "subject"),
+        keywords=item.keywords("keyword", "subject", "labelsNamed"),
         language=item.text("language"),
         place=item.text("publisher-place", "event-place"),
         edition=item.text("edition"),
         isbn=item.text("ISBN", "ISSN"),
+        groups=item.texts("foldersNamed"),
         keys=collect_cite_keys(
             map(item.text, _JSON_KEYS), [item.text("id")], map(item.text, ("note", "extra"))
         ),
@@ -107,7 +109,7 @@ def parse_csl_item(item: JsonObject) -> Document | Problem:
 
 def _parse_name(value: Any) -> str:
     """Return a name from its CSL parts; without ``family`` and ``given`` it is an organisation."""
-    if isinstance(value, dict) and not {"family", "given"} & value.keys():
+    if isinstance(value, dict) and not {"family", "given", "last"} & value.keys():
         return name_from_parts(as_object(value).text("literal", "name"))
     return parse_person(value)
 

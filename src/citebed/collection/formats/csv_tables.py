@@ -56,29 +56,30 @@ _COLUMNS = {
     "pmid": "pmid|pubmed id",
     "type": "item type|document type|publication type|entry type|itemtype|type",
     "title": "title|document title|article title|paper title|titles",
-    "authors": "author full names|authors|author|author s|author names|creators",
+    "authors": "author full names|author sort|authors|author|author s|author names|creators",
     "editors": "editors|editor|book editors",
     "year": "publication year|year|pub year|pubyear|year published",
-    "date": "date|publication date|publish time|cover date|date published|online date",
+    "date": "date|publication date|publish time|cover date|date published|online date|pubdate",
     "venue": "source title|journal|publication title|journal title|venue|journal book"
     "|source title anthology title|book title|booktitle|conference name|conference|journal name"
     "|container title",
     "volume": "volume|vol",
     "number": "issue|number|issue number",
-    "pages": "pages|page range|pagination",
+    "pages": "pages|page range|pagination|page s",
     "first page": "page start|start page|first page|beginning page",
     "last page": "page end|end page|last page|ending page",
     "article": "art no|article number",
     "publisher": "publisher",
     "doi": "doi|doi link|digital object identifier",
     "arxiv": "arxiv|arxiv id",
-    "url": "url|link|article url|pdf link|dimensions url|source linkout",
+    "url": "url|urls|link|article url|pdf link|dimensions url|source linkout",
     "abstract": "abstract|abstract note|summary",
     "keywords": "author keywords|index keywords|keywords|manual tags|automatic tags|tags"
-    "|mesh terms|subjects",
+    "|mesh terms|subjects|labels filed in",
     "language": "language of original document|language",
     "place": "place|place of publication|publisher location|publisher city|publisher address",
     "edition": "edition",
+    "groups": "folders filed in|groups",
     "isbn": "isbn|issn",
 }
 _NAMES = {field: names.split("|") for field, names in _COLUMNS.items()}
@@ -233,7 +234,8 @@ _SEPARATED = re.compile(r"\s*[;|]\s*")
 
 def _document(row: _Row) -> Document | Problem:
     title = html_to_text(row.first("title"))
-    authors = parse_name_list(row.first("authors"))
+    calibre = row.fields.get("author sort", "").replace(" & ", "; ")  # Doe, Jo & Roe, Al
+    authors = parse_name_list(calibre or row.first("authors"))
     date = pick_date(*filter(None, (row.first("year"), row.first("date"))))
     doi, venue = normalise_doi(row.first("doi")), row.first("venue")
     arxiv, url, pmid = row.first("arxiv"), row.first("url"), row.first("pmid")
@@ -271,6 +273,7 @@ def _document(row: _Row) -> Document | Problem:
         abstract=html_to_text(row.first("abstract")),
         keywords=unique(word.strip() for several in words for word in several),
         keys=collect_cite_keys(ids=map(row.fields.get, _KEYS)),
+        groups=unique(_SEPARATED.split(row.first("groups"))),
         **{name: row.first(name) for name in ("volume", "number", "publisher", "language")},
         **{name: row.first(name) for name in ("place", "edition", "isbn")},
     )
