@@ -75,6 +75,7 @@ DOCUMENT = st.builds(
     crossref=FIELD,
     arxiv=st.none() | st.sampled_from(("1810.04805", "cs.cl/0112017")),
     keys=st.just(()),
+    groups=st.just(()),
     bibtex=st.none(),
     sections=st.just(()),
     links=st.just(()),

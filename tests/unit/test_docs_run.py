@@ -37,9 +37,9 @@ STREAMS = {"timeline.md", "timeline-report.md"}
 """Pages whose ``*.run`` are filter runs; search.md makes its own."""
 NOT_OURS = re.compile(
     r"\s*(make|pipx?|uv|source|hf|pdftotext|python bench/"
-    r"|citebed (fetch|serve|campaign organiser))\b"
+    r"|citebed (fetch|serve|campaign organiser))\b|\s*citebed import mine/ (~|zotero:)"
 )
-"""Other programs, and what needs a network, serves without end, or asks for a password."""
+"""Other programs, and what needs a network or Zotero, serves without end or asks for a password."""
 NEEDS_A_DOWNLOAD = (
     "acm-cr/acm-cr.tar.gz", "cran.tar.gz", "minilm", "contexts.jsonl.xz", "big.qrels",
 )  # fmt: skip

@@ -121,6 +121,7 @@ DOCUMENTS = st.builds(
     bibtex=st.none() | st.text(st.characters(exclude_categories=["Cs"]), min_size=1),
     crossref=MAYBE,
     keys=st.lists(SOME, max_size=3, unique=True).map(tuple),
+    groups=st.lists(SOME, max_size=3, unique=True).map(tuple),
     sections=st.lists(st.builds(Section, TEXT, TEXT), max_size=2).map(tuple),
     links=st.lists(LINKS, max_size=2).map(tuple),
     line=st.just(1),
