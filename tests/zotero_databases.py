@@ -53,7 +53,7 @@ _ROLES = ("author", "editor", "translator", "contributor", "bookAuthor")
 _SCHEMA = """
 CREATE TABLE version (schema TEXT PRIMARY KEY, version INT NOT NULL);
 CREATE TABLE libraries (libraryID INTEGER PRIMARY KEY, {library_type} TEXT NOT NULL);
-CREATE TABLE groups (groupID INTEGER PRIMARY KEY, libraryID INT NOT NULL UNIQUE, name TEXT NOT NULL);
+CREATE TABLE groups (groupID INTEGER PRIMARY KEY, libraryID INT UNIQUE, name TEXT NOT NULL);
 CREATE TABLE itemTypes (itemTypeID INTEGER PRIMARY KEY, typeName TEXT);
 CREATE TABLE itemTypesCombined (itemTypeID INT NOT NULL PRIMARY KEY, typeName TEXT NOT NULL);
 CREATE TABLE fields (fieldID INTEGER PRIMARY KEY, fieldName TEXT);
@@ -218,8 +218,8 @@ class LibraryWriter:
             for note in item.notes:
                 child = self._add_item("note", f"N{self._ids:07d}", item.library)
                 self._add("itemNotes", (child, number, note, ""))
-            for key, path, annotations in item.files:
-                self.add_file(key, path, number, annotations, item.library)
+            for key, path, marks in item.files:
+                self.add_file(key, path, number, marks, item.library)
             if item.is_deleted:
                 self._add("deletedItems", (number, "2024-01-01"))
 
@@ -228,7 +228,7 @@ class LibraryWriter:
         key: str,
         path: str,
         parent: int | None = None,
-        annotations: Sequence[tuple[str | None, str | None]] = (),
+        marks: Sequence[tuple[str | None, str | None]] = (),
         library: int = 1,
     ) -> None:
         """Add a PDF of an item or, without ``parent``, of none."""
@@ -239,7 +239,7 @@ class LibraryWriter:
             " VALUES (?, ?, ?, 'application/pdf', ?)",
             (number, parent, mode, path),
         )
-        for place, (text, comment) in enumerate(annotations):
+        for place, (text, comment) in enumerate(marks):
             child = self._add_item("annotation", f"A{self._ids:07d}", library)
             row = (child, number, 1, text, comment, f"{place:05d}|000000|00000")
             self._add("itemAnnotations", row)

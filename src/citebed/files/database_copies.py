@@ -34,7 +34,7 @@ _BLOCK = 1 << 20
 _LOG_HEADER = 32
 _PATIENCE = 30.0
 """How many seconds to wait for a moment in which no program writes."""
-_PASSES_BEFORE_LOCK = 8
+_PASSES_BEFORE_LOCK, _LOCK_SECONDS = 8, 0.1
 _SCHEMA_LIMITS = {
     sqlite3.SQLITE_LIMIT_FUNCTION_ARG: 8,
     sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 100,
@@ -70,11 +70,10 @@ def copy_database(path: Path, copy: Path) -> None:
         if (is_same or has_same_log) and not names_other_file(Path(f"{copy}-journal")):
             return
         passes += 1
-        if passes % _PASSES_BEFORE_LOCK == 0:
+        if passes.bit_count() == 1 and passes >= _PASSES_BEFORE_LOCK:  # 8, 16, 32 …
             has_log = _head(copy, "", 20)[18:] != b"\1\1"  # then SQLite would write beside it
             if not has_log and _copy_with_lock(path, copy):
                 return
-            time.sleep(0.02)
         if time.monotonic() > deadline:
             raise CitebedError(
                 f"another program keeps writing {printable(path)}, perhaps to synchronise it. "
@@ -123,18 +122,26 @@ def _read_blocks(path: Path, *, may_vanish: bool) -> Iterator[bytes]:
 
 def _copy_with_lock(path: Path, copy: Path) -> bool:
     """Copy a database under SQLite's read lock; return False if another program locks it."""
-    for suffix in _SUFFIXES:
-        Path(f"{copy}{suffix}").unlink(missing_ok=True)
+    locked = copy.with_name("locked")
     address = f"{path.absolute().as_uri()}?mode=ro"
     try:
         with (
-            closing(sqlite3.connect(address, uri=True, timeout=1.0)) as source,
-            closing(sqlite3.connect(copy)) as target,
+            closing(sqlite3.connect(address, uri=True, timeout=_LOCK_SECONDS)) as source,
+            closing(sqlite3.connect(locked)) as target,
         ):
-            source.backup(target)
+            source.backup(target, progress=_raise_if_locked)
     except sqlite3.Error:  # locked, or in the middle of a transaction: try again without a lock
+        locked.unlink(missing_ok=True)
         return False
+    for suffix in _SUFFIXES:
+        Path(f"{copy}{suffix}").unlink(missing_ok=True)
+    locked.rename(copy)
     return True
+
+
+def _raise_if_locked(status: int, *_: int) -> None:
+    if status not in (sqlite3.SQLITE_OK, sqlite3.SQLITE_DONE):  # Python would wait for ever
+        raise sqlite3.OperationalError(f"status {status}")
 
 
 # --- Reading ----------------------------------------------------------------------------------

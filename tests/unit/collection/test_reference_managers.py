@@ -1,4 +1,4 @@
-"""Zotero's libraries: what citebed reads from the database and the local API, and what it leaves."""
+"""Zotero's libraries: what citebed reads from the database and the local API, and what not."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ import subprocess
 import sys
 import textwrap
 import threading
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from tests.pdfs import set_paper
+from tests.zotero_databases import VERSIONS, Item, LibraryWriter, write_library
 
 from citebed.collection import ImportOptions, import_sources, open_collection
 from citebed.collection.building.import_report import ImportReport
@@ -30,8 +33,6 @@ from citebed.errors import CitebedError
 from citebed.files import database_copies
 from citebed.files.database_copies import open_copy
 from citebed.records import Document
-from tests.pdfs import set_paper
-from tests.zotero_databases import VERSIONS, Item, LibraryWriter, write_library
 
 APPLES = Item(
     "APPL2345",
@@ -275,6 +276,16 @@ def test_an_attached_pdf_gives_text_to_its_item(zotero: Path) -> None:
     assert pdf.exists()
 
 
+def test_other_files_beside_the_database_are_read(zotero: Path) -> None:
+    write_library(zotero / "zotero.sqlite", [THESIS])
+    write_library(zotero / "zotero.sqlite.bak", [THESIS, CHAPTER])
+    for name in ("styles/apa.bib", "translators/x.bib", "mine/own.bib", "mine.bib"):
+        (zotero / name).parent.mkdir(exist_ok=True)
+        (zotero / name).write_text(f"@misc{{a, title = {{In {name}}}}}")
+    imported(zotero.parent, zotero)
+    assert set(documents(zotero.parent / "c")) == {"On pears", "In mine.bib", "In mine/own.bib"}
+
+
 def test_the_database_alone_gives_no_pdfs(zotero: Path) -> None:
     store_pdf(zotero, "PDFS2345")
     write_library(zotero / "zotero.sqlite", [WITH_PDF])
@@ -318,7 +329,7 @@ def test_linked_files_are_read_if_their_folder_is_named(zotero: Path) -> None:
     (papers / "sub").mkdir(parents=True)
     (papers / "absolute.pdf").write_bytes(set_paper())
     (papers / "sub" / "relative.pdf").write_bytes(set_paper(sections=2))
-    files = [
+    files: list[tuple[str, str, list[Any]]] = [
         ("AAAA2345", str(papers / "absolute.pdf"), []),
         ("BBBB2345", "attachments:sub/relative.pdf", []),
     ]
@@ -341,14 +352,13 @@ WRITER = textwrap.dedent(
     journal, locking, pause = sys.argv[2:]
     database.execute(f"PRAGMA locking_mode={locking}")
     database.execute(f"PRAGMA journal_mode={journal}")
-    database.execute("PRAGMA wal_autocheckpoint=20")
+    database.execute("PRAGMA wal_autocheckpoint=900")  # about three transactions
     for number in itertools.count(1):
         database.execute("BEGIN IMMEDIATE")
-        for row in range(40):  # one transaction changes all titles
-            database.execute(
-                "UPDATE itemDataValues SET value = ? WHERE value LIKE ?",
-                (f"State {number} of {row}", f"State % of {row}"),
-            )
+        database.execute(  # one transaction changes all titles, on hundreds of pages
+            "UPDATE itemDataValues SET value = 'State ' || ? || substr(value, instr(value, ' of'))",
+            (number,),
+        )
         database.execute("COMMIT")
         if number == 3:
             print("ready", flush=True)
@@ -376,7 +386,9 @@ def running_writer(path: Path, journal: str, locking: str, pause: float) -> Iter
 
 
 def busy_library(path: Path) -> Path:
-    items = [Item(f"ITEM{n:04d}", fields={"title": f"State 0 of {n}"}) for n in range(40)]
+    words = "apples " * 400  # as long as it takes to see states in between
+    fields = ({"title": f"State 0 of {number} {words}"} for number in range(200))
+    items = [Item(f"ITEM{n:04d}", fields=each) for n, each in enumerate(fields)]
     return write_library(path, items)
 
 
@@ -391,11 +403,11 @@ def test_fifty_reads_while_another_program_writes(zotero: Path, journal: str, lo
     """Each sees the state after a whole transaction. A program that lets nobody read pauses between
     transactions, as Zotero does: nothing else gives a moment to copy a rollback journal."""
     path = busy_library(zotero / "zotero.sqlite")
-    pause = 0.01 if (journal, locking) in (("DELETE", "EXCLUSIVE"), ("PERSIST", "EXCLUSIVE")) else 0
+    pause = 0.03 if (journal, locking) in (("DELETE", "EXCLUSIVE"), ("PERSIST", "EXCLUSIVE")) else 0
     with running_writer(path, journal, locking, pause):
         for _ in range(50):
             titles = read_titles(path, zotero.parent / "copy")
-            assert len(titles) == 40
+            assert len(titles) == 200
             assert len({title.split()[1] for title in titles}) == 1
 
 
@@ -406,9 +418,19 @@ def test_an_import_while_zotero_locks_and_writes(zotero: Path, journal: str) -> 
         with closing(sqlite3.connect(path, timeout=0)) as other, pytest.raises(sqlite3.Error):
             other.execute("SELECT * FROM items").fetchall()  # it is locked
         for _ in range(3):
-            assert imported(zotero.parent, zotero).documents == 40
+            assert imported(zotero.parent, zotero).documents == 200
             states = {title.split()[1] for title in documents(zotero.parent / "c")}
             assert len(states) == 1
+
+
+def test_what_is_only_in_the_log_is_read(zotero: Path) -> None:
+    path = busy_library(zotero / "zotero.sqlite")
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("PRAGMA locking_mode=EXCLUSIVE")
+        database.execute("PRAGMA journal_mode=WAL")
+        database.execute("PRAGMA wal_autocheckpoint=0")
+        database.execute("UPDATE itemDataValues SET value = 'State 7 of ' || valueID")
+        assert {title.split()[1] for title in read_titles(path, zotero.parent / "copy")} == {"7"}
 
 
 def test_a_killed_program_left_half_a_transaction(zotero: Path) -> None:
@@ -428,7 +450,10 @@ def test_a_killed_program_left_half_a_transaction(zotero: Path) -> None:
     subprocess.run([sys.executable, "-c", script, str(path)], check=True)
     assert (zotero / "zotero.sqlite-journal").stat().st_size > 512
     before = snapshot(zotero)
-    assert read_titles(path, zotero.parent / "copy") == [f"State 0 of {n}" for n in range(40)]
+    titles = read_titles(path, zotero.parent / "copy")
+    assert [title.split()[:4] for title in titles] == [
+        ["State", "0", "of", str(number)] for number in range(200)
+    ]
     assert snapshot(zotero) == before
 
 
@@ -466,7 +491,7 @@ def test_nothing_is_written_to_zoteros_folder(zotero: Path, journal: str) -> Non
 def test_a_database_that_never_rests_is_an_error(
     zotero: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = busy_library(zotero / "zotero.sqlite")
+    busy_library(zotero / "zotero.sqlite")
     update = database_copies._update_copy
 
     def always_changed(path: Path, copy: Path, suffix: str) -> bool:
@@ -475,7 +500,7 @@ def test_a_database_that_never_rests_is_an_error(
     monkeypatch.setattr(database_copies, "_update_copy", always_changed)
     monkeypatch.setattr(database_copies, "_copy_with_lock", lambda *_: False)
     monkeypatch.setattr(database_copies, "_PATIENCE", 0.0)
-    with pytest.raises(CitebedError, match="keeps writing .*zotero.sqlite"):
+    with pytest.raises(CitebedError, match=r"keeps writing .*zotero\.sqlite"):
         imported(zotero.parent, zotero)
 
 
@@ -507,17 +532,17 @@ def damaged(data: bytes, rng: random.Random) -> bytes:
 
 def test_damaged_databases_give_an_error_or_items(zotero: Path) -> None:
     whole = write_library(zotero / "zotero.sqlite", [APPLES, THESIS, CHAPTER, CASE, WITH_PDF])
-    data, rng, outcomes = whole.read_bytes(), random.Random(5), {"items": 0, "error": 0}
+    data, rng, outcomes = whole.read_bytes(), random.Random(5), Counter()
     for _ in range(300):
         whole.write_bytes(damaged(data, rng))
         try:
             read_titles(whole, zotero.parent / "copy")
         except CitebedError as error:
-            outcomes["error"] += 1
-            assert "zotero.sqlite" in str(error)
+            outcomes["error" if "zotero.sqlite" in str(error) else "other"] += 1
         else:
             outcomes["items"] += 1
         assert not (zotero.parent / "copy").exists()
+    assert set(outcomes) == {"items", "error"}
     assert min(outcomes.values()) > 20, outcomes
 
 
@@ -531,7 +556,7 @@ def test_a_damaged_database_leaves_the_collection_as_it_was(zotero: Path) -> Non
 
 
 HOSTILE = {
-    "a view": "ALTER TABLE tags RENAME TO hidden; CREATE VIEW tags AS SELECT tagID, name FROM hidden",
+    "a view": "ALTER TABLE tags RENAME TO x; CREATE VIEW tags AS SELECT tagID, name FROM x",
     "a computed column": "ALTER TABLE tags ADD COLUMN more AS (hex(zeroblob(100000000)))",
     "a virtual table": "DROP TABLE tags; CREATE VIRTUAL TABLE tags USING fts5(tagID, name)",
     "no such table": "DROP TABLE itemCreators",
@@ -557,12 +582,8 @@ def test_statistics_that_compute_are_refused_quickly(zotero: Path) -> None:
             "UPDATE sqlite_schema SET sql = 'CREATE TABLE sqlite_stat1(tbl, idx, stat AS "
             "(hex(zeroblob(400000000))))' WHERE name = 'sqlite_stat1'"
         )
-    titles = None
-    try:
-        titles = read_titles(path, zotero.parent / "copy")
-    except CitebedError as error:
-        assert "zotero.sqlite is damaged" in str(error)
-    assert titles in (None, ["Sorting <i>apples</i> by colour"])
+    with suppress(CitebedError):  # it depends on the version of SQLite
+        assert read_titles(path, zotero.parent / "copy") == ["Sorting <i>apples</i> by colour"]
 
 
 def test_a_journal_that_names_another_file_deletes_nothing(
@@ -583,7 +604,7 @@ def test_a_journal_that_names_another_file_deletes_nothing(
 def test_a_pipe_beside_the_database_is_an_error(zotero: Path) -> None:
     write_library(zotero / "zotero.sqlite", [APPLES])
     os.mkfifo(zotero / "zotero.sqlite-journal")
-    with pytest.raises(CitebedError, match="zotero.sqlite-journal is not a plain file"):
+    with pytest.raises(CitebedError, match=r"zotero\.sqlite-journal is not a plain file"):
         imported(zotero.parent, zotero)
 
 

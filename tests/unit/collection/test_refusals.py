@@ -30,7 +30,7 @@ def _database(path: Path) -> None:
 
 
 OTHERS = {
-    "zotero.sqlite": "SQLite database.*Export Library",
+    "zotero.sqlite": "SQLite database.*Export the library",
     "paper.pdf": "cut short: its end is missing",
     "paper.docx": "a Word document, not a bibliography",
     "paper.odt": "an OpenDocument file, not a bibliography",

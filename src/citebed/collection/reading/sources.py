@@ -39,8 +39,9 @@ _TRIED_BYTES = 16 << 20
 _ENCRYPTED = 0x1
 _WRITTEN = re.compile(r"[!\ud800-\udfff]|%2[15]|\\x[89a-f]")
 _ZIP_HEADER_BYTES = 30
-ZOTERO = "zotero.sqlite"
-"""Zotero's database. Its folder also has styles, programs and files in the trash."""
+_ZOTERO, _BACKUP = "zotero.sqlite", re.compile(r"(?:zotero|better-bibtex.*)\.sqlite")
+_ZOTERO_FOLDERS = ("storage", "styles", "translators", "locate", "pipes", "better-bibtex", "cache")
+"""What Zotero keeps beside its database. The database names the files in its storage."""
 _NOWHERE = "/no file"
 """The folder in the names of sources without a path."""
 
@@ -237,9 +238,9 @@ def _files_under(root: Path) -> Iterator[Path]:
         if "citebed.toml" in files:
             folders.clear()
             continue
-        if ZOTERO in files:  # the database names the files that belong to it
-            folders.clear()
-            files[:] = [ZOTERO]
+        if _ZOTERO in files:
+            folders[:] = [name for name in folders if name not in _ZOTERO_FOLDERS]
+            files[:] = [name for name in files if name == _ZOTERO or not _BACKUP.match(name)]
         links = (name for name in folders if Path(folder, name).is_symlink())
         for name in (*files, *links):
             if not name.startswith(".") and not name.endswith(REVIEW_FILES):
