@@ -613,7 +613,7 @@ def test_a_database_of_another_program_is_ignored_with_advice(tmp_path: Path) ->
         database.execute("CREATE TABLE books (id INTEGER)")
     (tmp_path / "one.bib").write_text("@misc{one, title = {On Zebras}}")
     report = imported(tmp_path, tmp_path / "metadata.db", tmp_path / "one.bib")
-    assert report.problems["what"].str.contains("SQLite database").to_list() == [True]
+    assert report.problems["what"].str.contains("Calibre").to_list() == [True]
 
 
 # --- The local API ----------------------------------------------------------------------------
