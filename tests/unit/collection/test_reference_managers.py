@@ -324,6 +324,17 @@ def test_a_database_leads_to_no_other_file(zotero: Path) -> None:
     ]
 
 
+def test_a_storage_folder_behind_a_link_is_read_if_it_is_named(zotero: Path) -> None:
+    (zotero / "storage").rmdir()
+    elsewhere = zotero.parent / "disk"
+    store_pdf(elsewhere, "PDFS2345")
+    (zotero / "storage").symlink_to(elsewhere / "storage")
+    write_library(zotero / "zotero.sqlite", [WITH_PDF])
+    assert imported(zotero.parent, zotero).files == 1
+    report = imported(zotero.parent, zotero, elsewhere)
+    assert (report.files, report.documents, report.papers) == (2, 1, 1)
+
+
 def test_linked_files_are_read_if_their_folder_is_named(zotero: Path) -> None:
     papers = zotero.parent / "papers"
     (papers / "sub").mkdir(parents=True)

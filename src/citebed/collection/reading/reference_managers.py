@@ -73,13 +73,13 @@ def open_libraries(
         by_path = by_path or {os.path.realpath(each.path): each for each in files}
         is_folder, missing = file.path not in map(Path, paths), 0
         for key, path, context in attached:
-            pdf = None
-            if not path.startswith("storage:"):  # a link, perhaps below a folder of the settings
-                linked = path.removeprefix("attachments:").replace("\0", "")
-                tried = [os.path.realpath(os.path.join(root, linked)) for root in ("", *paths)]
-                pdf = next((by_path[each] for each in tried if each in by_path), None)
-            elif found := _find_stored(storage, key, path.removeprefix("storage:")):
-                pdf = SourceFile(found, names.name_of(found))
+            name = path.removeprefix("storage:")
+            is_stored = name != path
+            tried = [storage / key / name] if is_stored else _linked_paths(path, paths)
+            real = [] if "\0" in name else [os.path.realpath(each) for each in tried]
+            pdf = next((by_path[each] for each in real if each in by_path), None)
+            if pdf is None and is_stored and _is_in_storage(file.path, key, name):
+                pdf = SourceFile(storage / key / name, names.name_of(storage / key / name))
                 stored.add(pdf.name)
             missing += pdf is None
             if pdf is not None and (is_folder or pdf.name in by_name):
@@ -91,12 +91,17 @@ def open_libraries(
     return opened._replace(files=sorted(by_name.values(), key=lambda file: file.name))
 
 
-def _find_stored(storage: Path, key: str, name: str) -> Path | None:
-    """Return the file in an attachment's own folder, or ``None``; no link leads elsewhere."""
+def _is_in_storage(database: Path, key: str, name: str) -> bool:
+    """Return True if a file is in the folder of its attachment, and no link leads there."""
     if not _KEY.fullmatch(key) or name in ("", ".", "..") or set(name) & set("/\\\0"):
-        return None
-    own = os.path.join(os.path.realpath(storage), key, name)
-    return storage / key / name if os.path.realpath(own) == own and os.path.isfile(own) else None
+        return False
+    own = os.path.join(os.path.realpath(database.parent), "storage", key, name)
+    return os.path.realpath(own) == own and os.path.isfile(own)
+
+
+def _linked_paths(path: str, roots: Sequence[str | Path]) -> list[Path]:
+    """Return where a linked file may be; ``attachments:`` is a folder of Zotero's settings."""
+    return [Path(root, path.removeprefix("attachments:")) for root in ("", *roots)]
 
 
 def write_items(path: Path, items: Iterable[Item]) -> list[tuple[str, str, dict[str, str]]]:
