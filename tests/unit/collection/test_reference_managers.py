@@ -543,7 +543,7 @@ def damaged(data: bytes, rng: random.Random) -> bytes:
 
 def test_damaged_databases_give_an_error_or_items(zotero: Path) -> None:
     whole = write_library(zotero / "zotero.sqlite", [APPLES, THESIS, CHAPTER, CASE, WITH_PDF])
-    data, rng, outcomes = whole.read_bytes(), random.Random(5), Counter()
+    data, rng, outcomes = whole.read_bytes(), random.Random(5), Counter[str]()
     for _ in range(300):
         whole.write_bytes(damaged(data, rng))
         try:
