@@ -21,7 +21,7 @@ from typing import Any
 import polars as pl
 
 from citebed._version import __version__
-from citebed.collection import tables
+from citebed.collection import MANIFEST, tables
 from citebed.collection.building import assembling, citing
 from citebed.collection.building.citing import CitingTables, file_sets, judgement_problems, with_ids
 from citebed.collection.building.combining import EARLIER_COLUMNS
@@ -107,7 +107,7 @@ def rules_for(folder: str | Path, profile: str | None = None, **changes: Any) ->
     if profile is None and not changes:
         return None
     folder, rules = Path(folder), Rules()
-    if (folder / store.MANIFEST).is_file():
+    if (folder / MANIFEST).is_file():
         store.recover(folder)
         rules = store.read_manifest(folder).rules
     if profile is not None:
@@ -139,7 +139,7 @@ def run_import(
     folder: Path, paths: list[str | Path], create_import: Callable[[Path, Path], Import]
 ) -> ImportReport:
     """Run the import that ``create_import`` makes from a folder and its staging folder."""
-    if not paths and not (folder / store.MANIFEST).exists():
+    if not paths and not (folder / MANIFEST).exists():
         raise CitebedError("nothing to import: name the files or folders to read.")
     with (
         report_resource_errors(folder),
@@ -187,7 +187,7 @@ class Import:
         self.query_sets: dict[str, citing.QuerySet] = {}
         self.query_counts: dict[str, int] = {}
         self.progress = progress
-        exists = (folder / store.MANIFEST).exists()
+        exists = (folder / MANIFEST).exists()
         self.manifest = (
             store.read_manifest(folder) if exists else Manifest(printable(folder.resolve().name))
         )
@@ -607,7 +607,7 @@ class Import:
         for name in self.manifest.query_sets:
             if name not in self.query_counts:
                 remove += [f"queries/{name}.jsonl", f"qrels/{name}.qrels"]
-        (self.output / store.MANIFEST).write_text(self.new_manifest.to_toml(), encoding="utf-8")
+        (self.output / MANIFEST).write_text(self.new_manifest.to_toml(), encoding="utf-8")
         return remove
 
 

@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from citebed.collection.storing.store import MANIFEST
+from citebed.collection import MANIFEST
 from citebed.errors import CitebedError
 from citebed.wording import printable
 

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import polars as pl
 
+from citebed.collection import MANIFEST
 from citebed.collection.storing import store, table_files
-from citebed.collection.storing.store import MANIFEST, SHARDS, Manifest
+from citebed.collection.storing.store import SHARDS, Manifest
 from citebed.collection.tables import DOCUMENTS, TABLES, Frames, empty_table
 
 OF_DOCUMENTS = ("documents", "sections")

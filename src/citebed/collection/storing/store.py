@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from citebed.collection import MANIFEST
 from citebed.collection.rules import Rules, parse_rules
 from citebed.collection.tables import IMPORT, TABLES
 from citebed.errors import CitebedError, CollectionError
@@ -44,7 +45,6 @@ from citebed.files.system_errors import error_reason
 from citebed.wording import printable
 
 FORMAT = 1
-MANIFEST = "citebed.toml"
 _JOURNAL = ".commit.json"
 _STAGING = ".staging"
 _READY = f"{_STAGING}/ready"

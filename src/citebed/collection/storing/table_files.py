@@ -13,7 +13,8 @@ from typing import IO, Any, NamedTuple
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from citebed.collection.storing.store import MANIFEST, SETS, SHARDS, read_manifest
+from citebed.collection import MANIFEST
+from citebed.collection.storing.store import SETS, SHARDS, read_manifest
 from citebed.collection.tables import (
     DERIVED,
     IMPORT,
