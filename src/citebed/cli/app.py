@@ -34,6 +34,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "export": ("collection", "Export a collection to BEIR, TREC, BibTeX and more."),
     "fetch": ("collection", "Download a public collection or the encoder."),
     "index": ("search", "Index a collection for searching."),
+    "watch": ("watch", "Import and index files whenever they change."),
     "search": ("search", "Search with a set of queries and save the rankings."),
     "recommend": ("recommendation", "Recommend papers that a text should cite."),
     "find": ("search", "Look up documents by words, author, year or key."),

@@ -17,12 +17,12 @@ from urllib.request import Request, urlopen
 
 import polars as pl
 
+from citebed.collection import MANIFEST
 from citebed.collection.collection import Collection
 from citebed.collection.formats.base import Chunk
 from citebed.collection.formats.tei import TEI
 from citebed.collection.importing import import_sources
 from citebed.collection.progress import SILENT, Progress
-from citebed.collection.storing import store
 from citebed.errors import CitebedError, FormatError
 from citebed.files.environment import check_online
 from citebed.papers.annotation import AnnotatedContext, Annotation
@@ -81,7 +81,7 @@ def annotate_papers(
     sources = [Path(each) for each in _listed(against)]
     known = None
     if sources:
-        folders = [each for each in sources if (each / store.MANIFEST).is_file()]
+        folders = [each for each in sources if (each / MANIFEST).is_file()]
         files = [each for each in sources if each not in folders]
         tables = [Collection(each).documents for each in folders]
         if files:

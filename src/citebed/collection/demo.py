@@ -6,6 +6,7 @@ import json
 from importlib import resources
 from pathlib import Path
 
+from citebed.collection import MANIFEST
 from citebed.collection.building.import_report import ImportReport
 from citebed.collection.collection import Collection
 from citebed.collection.importing import ImportOptions, import_sources
@@ -32,7 +33,7 @@ def check_demo_folder(folder: Path) -> None:
     """Raise if a folder contains anything but the demo, so that no other collection is changed."""
     if not folder.is_dir():
         return
-    if (folder / store.MANIFEST).is_file():
+    if (folder / MANIFEST).is_file():
         manifest = store.read_manifest(folder)
         names = {Path(str(row["path"])).name for row in manifest.sources}
         if manifest.name == _NAME and names.issuperset(_SOURCES):
