@@ -245,13 +245,15 @@ def change(kind: str, row: Row, others: Sequence[Row], rng: random.Random) -> Ro
             words = [*title.split(" ")[:3], *rng.choice(others)["title"].split(" ")[-3:]]
             new |= {"doi": other["doi"], "authors": [made], "title": " ".join(words)}
         case "blended title":
-            same = [each for each in others if each["authors"][0] == names[0] and each is not row]
+            same = [each for each in others if each["authors"][0] == names[0]
+                    and each["title"].split(" ")[-2:] != title.split(" ")[-2:]
+                    and each["title"].split(" ")[:2] != title.split(" ")[:2]]  # fmt: skip
             if not same:
                 return None
             left, right = title.split(" "), rng.choice(same)["title"].split(" ")
             if len(left) < 6 or len(right) < 6:
                 return None
-            words = [*left[: len(left) // 2 + 1], *right[len(right) // 2 :]]
+            words = [*left[: len(left) // 2], *right[len(right) // 2 :]]
             new |= {"title": " ".join(words), "doi": None}
     is_changed = any(new[name] != row[name] for name in row) or kind in ("exact", "LaTeX accents")
     return new if is_changed or kind == "case and hyphens" else None
@@ -295,6 +297,8 @@ def as_printed(row: Row, kind: str, rng: random.Random) -> StatedReference:
         row["type"] == "inproceedings",
     )  # fmt: skip
     text = rng.choice(styles)(work)
+    if work.doi and work.doi not in text:
+        text = f"{text} https://doi.org/{work.doi}"
     if kind == "et al.":
         names = row["authors"][0].partition(",")[0]
         text = f"{names} et al. {row['year']}. {row['title']}. {row['venue'] or 'Some Journal'}."

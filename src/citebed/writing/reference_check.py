@@ -94,7 +94,9 @@ class Verdict:
 
 _OTHERS = re.compile(rf"{ET_AL}|,\s*(?:…|\.\.\.|\. \. \.)\s|\band \d+ (?:others|more)\b")
 _OTHERS_FIELD = re.compile(r"\band\s+others\b|\bet\.?\s+al\b", re.IGNORECASE)
-_PAGES = re.compile(r"(?<![\d/.:])(\d{1,6})\s?[-–—]{1,2}\s?(\d{1,6})(?![\d/])")
+_PAGES = re.compile(
+    r"(?<![\d/.:–—-])(?:\d{1,6}:)?(\d{1,6})\s?[-–—]{1,2}\s?(?:\d{1,6}:)?(\d{1,6})(?![\d/:–—-])"
+)
 _LONGEST = 5000
 """Characters of a printed reference that are read."""
 
@@ -102,9 +104,10 @@ _LONGEST = 5000
 def stated_from_text(text: str) -> StatedReference:
     """Return a reference of a printed list."""
     parsed = parse_reference(text[:_LONGEST])
-    pages = _PAGES.search(parsed.text)
+    pages = next(reversed([*_PAGES.finditer(parsed.text)]), None)
+    authors = tuple(name for name in parsed.authors if not _OTHERS_FIELD.search(name))
     return StatedReference(
-        parsed.text, parsed.title, parsed.authors, parsed.year, parsed.doi, parsed.arxiv,
+        parsed.text, parsed.title, authors, parsed.year, parsed.doi, parsed.arxiv,
         f"{pages[1]}–{pages[2]}" if pages else None, parsed.venue,
         and_others=_OTHERS.search(parsed.text) is not None, is_parsed=True,
     )  # fmt: skip
@@ -190,8 +193,8 @@ def compare_titles(
     if stated.is_parsed and (match := find_title(known, query)) and match.slips <= 2:
         # The title is in the text, wherever the parser put it.
         at_start = match.start in query.plain.breaks
-        if not match.cut and at_start and match.end in query.plain.breaks:
-            return TitleComparison("same", 1.0)
+        if at_start and match.end in query.plain.breaks:
+            return TitleComparison("same", 1.0, is_cut=match.cut)
     ours = title_words(_RETRACTED.sub("", stated.title, count=1))
     theirs = title_words(_RETRACTED.sub("", known.title, count=1))
     if not ours or not theirs:
@@ -230,10 +233,10 @@ def _is_main(title: str, plain: str) -> bool:
     )
 
 
-def _is_distinctive(title: str) -> bool:
+def _is_distinctive(title: str, fewest: int = 4) -> bool:
     """Return True if hardly two works have this title ("Editorial" and "Deep learning" may)."""
     words = [word for word in title_words(title) if word not in FUNCTION_WORDS]
-    return len(words) >= 4 and sum(map(len, words)) >= 20
+    return len(words) >= fewest and sum(map(len, words)) >= 5 * fewest
 
 
 # --- Authors ----------------------------------------------------------------------------------
@@ -582,11 +585,12 @@ def _compare(
         return _Comparison(known, title, AuthorComparison("other"), same_doi, same_arxiv)
     authors = compare_authors(stated.authors, known.authors, and_others=stated.and_others)
     if stated.is_parsed:
-        authors = _trust_parsed(query, known, authors)
+        authors = _trust_parsed(stated, query, known, authors)
     return _Comparison(known, title, authors, same_doi, same_arxiv)
 
 
 def _trust_parsed(
+    stated: StatedReference,
     query: ReferenceQuery,
     known: CandidateDocument,
     authors: AuthorComparison,
@@ -604,6 +608,10 @@ def _trust_parsed(
     ]
     if not inside or authors.relation in ("same", "unknown"):
         return authors
+    title = set(title_words(known.title))
+    extra = [at for at in authors.added if title.isdisjoint(title_words(stated.authors[at]))]
+    if authors.relation == "added" and extra:
+        return authors._replace(added=tuple(extra))
     if all(inside) and authors.relation != "order":
         return AuthorComparison("same", 1.0)
     missing = tuple(at for at in authors.missing if at >= len(inside) or not inside[at])
@@ -611,6 +619,8 @@ def _trust_parsed(
         return AuthorComparison("same", 1.0)
     if authors.relation == "other" and sum(inside) >= max(1, len(inside) / 2):
         return AuthorComparison("unknown")
+    if stated.and_others and inside[0] and authors.relation != "order":
+        return AuthorComparison("same", 1.0)
     return authors._replace(missing=missing)
 
 
@@ -676,8 +686,10 @@ def _is_renamed(stated: StatedReference, each: _Comparison, options: ReferenceOp
     if options.complete:
         return True
     words = sum(max(len(a.split()), len(b.split())) for a, b in title.changes)
-    if stated.is_parsed or words > _MOST_CHANGES or len(title.changes) > _MOST_CHANGES:
+    if words > _MOST_CHANGES or len(title.changes) > _MOST_CHANGES:
         return False
+    if stated.is_parsed and (words > 1 or not all(map(all, title.changes))):
+        return False  # the parser may have cut the title
     if (stated.doi and document.doi) or (stated.arxiv and document.arxiv):
         return False
     if _pages_differ(stated.pages, document.pages) or stated.year != document.year:
@@ -695,14 +707,17 @@ def _evidence(
         if each.title.relation == "same" and not each.title.is_cut and each.document.authors
     ]
     is_swapped = all(each.authors.relation == "other" for each in titled) and stated.authors
-    if titled and is_swapped and _is_distinctive(titled[0].document.title):
+    if titled and is_swapped:
+        first = titled[0].document
+        agrees = stated.year == first.year and _same_venue(stated.venue, first.venue) is not False
+        fewest = 2 if titled[0].is_named else 3 if agrees else 4
         several = any(
-            compare_authors(one.document.authors, titled[0].document.authors).relation == "other"
+            compare_authors(one.document.authors, first.authors).relation == "other"
             for one in titled[1:]
         )
-        apart = _years_apart(stated.year, titled[0].document.year) or 0
-        if not several and (apart <= _FAR_APART or titled[0].is_named):
-            return titled[0].document, "the work with this title is by other authors"
+        is_near = (_years_apart(stated.year, first.year) or 0) <= _FAR_APART or titled[0].is_named
+        if _is_distinctive(first.title, fewest) and is_near and not several:
+            return first, "the work with this title is by other authors"
     for each in ordered:
         is_work = each.document.type not in _CONTAINERS and bool(each.document.title)
         if each.is_named and is_work and stated.title:
@@ -720,8 +735,6 @@ def _blend(
     stated: StatedReference, ordered: Sequence[_Comparison]
 ) -> tuple[CandidateDocument, str] | None:
     """Return the first of two works of these authors whose titles the stated title joins."""
-    if stated.is_parsed:
-        return None
     ours = title_words(stated.title)
     own = [each for each in ordered if each.authors.share > 0 and each.authors.relation != "other"]
     for first in own:
