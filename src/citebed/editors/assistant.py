@@ -142,6 +142,23 @@ class PaperDetails(Paper):
     similar: list[Paper]
 
 
+class CheckedReference(BaseModel):
+    """A reference, and whether the collection has the work."""
+
+    reference: str = Field(description="The title or text of the reference.")
+    verdict: str = Field(description="fine, wrong details, not found or not in this collection.")
+    problems: list[str] = Field(description="What is wrong, and what the record says.")
+    key: str | None = Field(description="The citation key of the work, if it was found.")
+    nearest: str = Field(description="The most similar work, if the work was not found.")
+
+
+class CheckedReferences(BaseModel):
+    """Verdicts on references, in their order."""
+
+    references: list[CheckedReference]
+    notes: list[str]
+
+
 class Fetched(BaseModel):
     """A paper as one text."""
 
@@ -301,6 +318,42 @@ class Assistant:
         return Results(results=papers, total=found.total, notes=list(found.notes))
 
     @_tool
+    def check_references(
+        self,
+        references: Annotated[list[Annotated[str, Field(max_length=MOST_CHARACTERS)]], Field(
+            min_length=1, max_length=MOST_RESULTS,
+            description="Each as printed in a reference list, or as BibTeX.",
+        )],
+        complete: Annotated[bool, Field(
+            description="The collection has everything that may be cited: a work that it lacks "
+            "does not exist."
+        )] = False,
+    ) -> CheckedReferences:  # fmt: skip
+        """Check whether references exist in the collection and have the right details.
+
+        A work that is not in this collection may still exist: then nothing is known about it.
+        """
+        from citebed.writing.check import CheckOptions, check_references
+
+        library, workbench = self.collection.library, self.collection.workbench
+        options, checked, notes = CheckOptions(complete=complete), list[CheckedReference](), set()
+        for text in references:
+            report = check_references([text], workbench, options)
+            notes.update(report.notes)
+            for row in report.references.iter_rows(named=True):
+                found = report.findings.filter(key=row["key"])["message"].to_list()
+                checked.append(
+                    CheckedReference(
+                        reference=row["title"] or text,
+                        verdict=row["verdict"],
+                        problems=list(dict.fromkeys(found)) or list(filter(None, [row["message"]])),
+                        key=_key_of(library, row["doc_id"]) if row["doc_id"] else None,
+                        nearest=row["nearest"] or "",
+                    )
+                )
+        return CheckedReferences(references=checked, notes=sorted(notes))  # fmt: skip
+
+    @_tool
     def fetch(
         self, id: Annotated[str, Field(min_length=1, max_length=500, description="A key.")]
     ) -> Fetched:
@@ -370,14 +423,18 @@ class Assistant:
 
 def _fields(library: Library, row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a `Paper` for a row with the id of a document."""
-    number = library.index.ids.find(row["doc_id"])
-    known = library.catalogue.rows([number])[0]
-    key = _clean(known["cite_key"] or row["doc_id"])
+    key = _key_of(library, row["doc_id"])
     return {
         "id": key, "key": key, "title": _shorten(row["title"] or key),
         "authors": list(row["authors"] or ()), "year": row["year"], "venue": row["venue"] or "",
         "doi": row["doi"] or "", "url": row["link"] or f"{DOCUMENT}{quote(key, safe='')}",
     }  # fmt: skip
+
+
+def _key_of(library: Library, doc_id: str) -> str:
+    """Return the collection's citation key of a document, which does not depend on the text."""
+    number = library.index.ids.find(doc_id)
+    return _clean(library.catalogue.table["cite_key"][number] or doc_id if number >= 0 else doc_id)
 
 
 def _clean(key: str) -> str:
@@ -436,6 +493,7 @@ _TITLES = {
     "search": "Search papers",
     "document": "Look at a paper",
     "similar": "Find similar papers",
+    "check_references": "Check references",
     "fetch": "Read a paper",
 }
 
