@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -540,6 +541,8 @@ def serve(folder: Path, port: int | None, started: Callable[[str], Any]) -> None
         from citebed.report.terminal import exact
 
         sys.stdout = exact()  # the protocol has its own escapes
+        # The SDK would wait for the thread that reads standard input. Nothing is being written.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         server.run("stdio")
         return
     from citebed.web.server import serve_app
