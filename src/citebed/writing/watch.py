@@ -201,7 +201,7 @@ class _Watcher:
             return
         yield from self._read_drafts()
         old = self._open_index()
-        options = self._index_options(old, refresh=bool(drafts))
+        options = self._index_options(old, drafts)
         report: IndexReport = yield from self._when_free(lambda: build_index(self.folder, options))
         self.is_index_stale = False
         parts = [f"{count(report.counted, 'document')} new or changed"] if report.counted else []
@@ -267,7 +267,7 @@ class _Watcher:
         except CollectionError:  # none yet, or a damaged one, which is built anew
             return None
 
-    def _index_options(self, old: Index | None, *, refresh: bool) -> IndexOptions:
+    def _index_options(self, old: Index | None, changed: Sequence[Path]) -> IndexOptions:
         """Return the options of the existing index, with the drafts as citing text.
 
         Drafts that another one includes are part of that.
@@ -283,8 +283,9 @@ class _Watcher:
             analyser = AUTO
         vectors = old.vectors("encoder", incomplete=True)
         return IndexOptions(
-            analyser, (*filter(Path.is_file, earlier), *citing), refresh=refresh,
+            analyser, (*filter(Path.is_file, earlier), *citing),
             neural=None if vectors is None else load_encoder_for_index(vectors),
+            refresh=not included.isdisjoint(map(os.path.realpath, changed)),
         )  # fmt: skip
 
     def _when_free(self, work: Callable[[], _T]) -> Generator[Update, None, _T]:
