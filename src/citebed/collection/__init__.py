@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING
 
 from citebed.lazy import names_on_first_use
 
-MANIFEST = "citebed.toml"
-"""The file that makes a folder a collection."""
-
 if TYPE_CHECKING:
     from citebed.collection.rules import (
         Rules as Rules,

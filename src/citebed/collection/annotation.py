@@ -17,7 +17,6 @@ from urllib.request import Request, urlopen
 
 import polars as pl
 
-from citebed.collection import MANIFEST
 from citebed.collection.collection import Collection
 from citebed.collection.formats.base import Chunk
 from citebed.collection.formats.tei import TEI
@@ -25,6 +24,7 @@ from citebed.collection.importing import import_sources
 from citebed.collection.progress import SILENT, Progress
 from citebed.errors import CitebedError, FormatError
 from citebed.files.environment import check_online
+from citebed.files.file_kinds import MANIFEST
 from citebed.papers.annotation import AnnotatedContext, Annotation
 from citebed.papers.annotator import PARTS, annotate_references, annotate_sentences, part_of
 from citebed.papers.annotator import annotate as annotate_paper

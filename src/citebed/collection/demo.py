@@ -6,13 +6,13 @@ import json
 from importlib import resources
 from pathlib import Path
 
-from citebed.collection import MANIFEST
 from citebed.collection.building.import_report import ImportReport
 from citebed.collection.collection import Collection
 from citebed.collection.importing import ImportOptions, import_sources
 from citebed.collection.progress import SILENT, Progress
 from citebed.collection.storing import store
 from citebed.errors import CollectionError
+from citebed.files.file_kinds import MANIFEST
 from citebed.files.output_files import add_files
 from citebed.runs.times import parse_time
 from citebed.wording import printable

@@ -21,7 +21,7 @@ from typing import Any
 import polars as pl
 
 from citebed._version import __version__
-from citebed.collection import MANIFEST, tables
+from citebed.collection import tables
 from citebed.collection.building import assembling, citing
 from citebed.collection.building.citing import CitingTables, file_sets, judgement_problems, with_ids
 from citebed.collection.building.combining import EARLIER_COLUMNS
@@ -56,6 +56,7 @@ from citebed.collection.storing.shards import Shards
 from citebed.collection.storing.store import Manifest
 from citebed.collection.tables import IMPORT, Frames, count_values
 from citebed.errors import CitebedError, FormatError, UnknownName
+from citebed.files.file_kinds import MANIFEST
 from citebed.files.input_files import hash_file, read_small, save_standard_input
 from citebed.records import Problem
 from citebed.text.identifiers import normalise_doi

@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Event
 from typing import NamedTuple, TypeVar
 
-from citebed.collection import MANIFEST, Collection, open_collection
+from citebed.collection import Collection, open_collection
 from citebed.collection.formats.base import decode
 from citebed.collection.formats.detection import recognise
 from citebed.collection.importing import ImportOptions, import_sources
@@ -24,6 +24,7 @@ from citebed.collection.reading.sources import SourceNames, files_under, folders
 from citebed.collection.storing.store import CollectionBusy, read_manifest
 from citebed.drafts.reader import is_draft_file, read_draft
 from citebed.errors import CitebedError, CollectionError
+from citebed.files.file_kinds import MANIFEST
 from citebed.retrieval.encoders.dense_encoder import load_encoder_for_index
 from citebed.retrieval.index.analyser_choice import AUTO, choose_analyser
 from citebed.retrieval.index.builder import IndexOptions

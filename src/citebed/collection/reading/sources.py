@@ -21,7 +21,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple
 
 from citebed.errors import CitebedError
-from citebed.files.file_kinds import explain_document_archive
+from citebed.files.file_kinds import MANIFEST, explain_document_archive
 from citebed.files.limits import (
     MAGIC_BYTES,
     DecompressionBomb,
@@ -246,7 +246,7 @@ def folders_under(
     of the folders and files in it; call ``on_closed`` for folders that cannot be opened."""
     for folder, folders, files in os.walk(root, onerror=lambda e: on_closed(Path(e.filename))):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        if "citebed.toml" in files:
+        if MANIFEST in files:
             folders.clear()
         else:
             yield Path(folder), folders, files

@@ -27,10 +27,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from citebed.collection import MANIFEST
 from citebed.collection.rules import Rules, parse_rules
 from citebed.collection.tables import IMPORT, TABLES
 from citebed.errors import CitebedError, CollectionError
+from citebed.files.file_kinds import MANIFEST
 from citebed.files.input_files import read_text
 from citebed.files.output_files import (
     FolderHandle,
