@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         train_static as train_static,
         train_student as train_student,
     )
+    from citebed.writing.watch import watch as watch
     from citebed.api import (
         Workbench as Workbench,
         create as create,

@@ -36,8 +36,8 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 STREAMS = {"timeline.md", "timeline-report.md"}
 """Pages whose ``*.run`` are filter runs; search.md makes its own."""
 NOT_OURS = re.compile(
-    r"\s*(make|pipx?|uv|source|hf|pdftotext|python bench/"
-    r"|citebed (fetch|serve|campaign organiser))\b|\s*citebed import mine/ (~|zotero:)"
+    r"\s*(make|pipx?|uv|source|hf|pdftotext|claude|python bench/"
+    r"|citebed (fetch|serve|watch|campaign organiser))\b|\s*citebed import mine/ (~|zotero:)"
 )
 """Other programs, and what needs a network or Zotero, serves without end or asks for a password."""
 NEEDS_A_DOWNLOAD = (

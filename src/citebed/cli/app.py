@@ -34,6 +34,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "export": ("collection", "Export a collection to BEIR, TREC, BibTeX and more."),
     "fetch": ("collection", "Download a public collection or the encoder."),
     "index": ("search", "Index a collection for searching."),
+    "watch": ("watch", "Import and index files whenever they change."),
     "search": ("search", "Search with a set of queries and save the rankings."),
     "recommend": ("recommendation", "Recommend papers that a text should cite."),
     "find": ("search", "Look up documents by words, author, year or key."),
@@ -48,6 +49,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "qrels": ("judgements", "Describe, sample, merge or extend judgement sets."),
     "campaign": ("campaign", "Collect relevance judgements from paper authors."),
     "serve": ("workbench", "Open the workbench in a browser; serve campaigns."),
+    "mcp": ("assistants", "Let an assistant search a collection and cite from it."),
     "desk": ("workbench", "List the drafts of the workbench; export your feedback."),
     "fuse": ("fusion", "Fuse runs into one, by scores or by ranks."),
     "report": ("evaluation", "Write an evaluation report as one HTML page."),
@@ -74,7 +76,7 @@ AS_TYPED: dict[str, Any] = {
 }
 
 # SIGINT stops these commands even as background jobs of scripts; other commands ignore it there.
-SERVERS = {"serve"}
+SERVERS = {"serve", "mcp", "watch"}
 
 # These commands do not multiply large matrices, so they need no BLAS threads.
 WITHOUT_MATRICES = {"evaluate", "trec_eval", "compare", "timeline", "fuse", "qrels"}

@@ -22,9 +22,9 @@ from citebed.collection.formats.base import Chunk
 from citebed.collection.formats.tei import TEI
 from citebed.collection.importing import import_sources
 from citebed.collection.progress import SILENT, Progress
-from citebed.collection.storing import store
 from citebed.errors import CitebedError, FormatError
 from citebed.files.environment import check_online
+from citebed.files.file_kinds import MANIFEST
 from citebed.papers.annotation import AnnotatedContext, Annotation
 from citebed.papers.annotator import PARTS, annotate_references, annotate_sentences, part_of
 from citebed.papers.annotator import annotate as annotate_paper
@@ -81,7 +81,7 @@ def annotate_papers(
     sources = [Path(each) for each in _listed(against)]
     known = None
     if sources:
-        folders = [each for each in sources if (each / store.MANIFEST).is_file()]
+        folders = [each for each in sources if (each / MANIFEST).is_file()]
         files = [each for each in sources if each not in folders]
         tables = [Collection(each).documents for each in folders]
         if files:

@@ -12,6 +12,7 @@ from citebed.collection.importing import ImportOptions, import_sources
 from citebed.collection.progress import SILENT, Progress
 from citebed.collection.storing import store
 from citebed.errors import CollectionError
+from citebed.files.file_kinds import MANIFEST
 from citebed.files.output_files import add_files
 from citebed.runs.times import parse_time
 from citebed.wording import printable
@@ -32,7 +33,7 @@ def check_demo_folder(folder: Path) -> None:
     """Raise if a folder contains anything but the demo, so that no other collection is changed."""
     if not folder.is_dir():
         return
-    if (folder / store.MANIFEST).is_file():
+    if (folder / MANIFEST).is_file():
         manifest = store.read_manifest(folder)
         names = {Path(str(row["path"])).name for row in manifest.sources}
         if manifest.name == _NAME and names.issuperset(_SOURCES):

@@ -62,10 +62,11 @@ from citebed.collection.storing.shards import Shards
 from citebed.collection.storing.store import Manifest
 from citebed.collection.tables import IMPORT, Frames, count_values
 from citebed.errors import CitebedError, FormatError, UnknownName
+from citebed.files.file_kinds import MANIFEST
 from citebed.files.input_files import hash_file, read_small, save_standard_input
 from citebed.records import Problem
 from citebed.text.identifiers import normalise_doi
-from citebed.wording import printable
+from citebed.wording import count, printable
 
 _REQUIRED_TABLES = frozenset(("papers", "contexts"))
 STANDARD_INPUT = "-"
@@ -87,7 +88,9 @@ class ImportOptions:
     whose name ends in a match. ``absolute``: name sources by their absolute paths, not relative to
     the folder that contains the collection. ``format``: the format of all sources; without it,
     citebed recognises each file's format. ``shard_size``: the number of documents per shard; 0
-    stores them in one table, and ``None`` changes nothing.
+    stores them in one table, and ``None`` changes nothing. ``keep_damaged``: keep the earlier
+    records of a file that has lost records and become unreadable in part, as while a program writes
+    it. ``accept``: a test of the files to read below folders.
     """
 
     rules: Rules | None = None
@@ -99,6 +102,8 @@ class ImportOptions:
     workers: int = 0
     format: str | None = None
     shard_size: int | None = None
+    keep_damaged: bool = False
+    accept: Callable[[Path], bool] | None = None
 
 
 DEFAULTS = ImportOptions()
@@ -113,7 +118,7 @@ def rules_for(folder: str | Path, profile: str | None = None, **changes: Any) ->
     if profile is None and not changes:
         return None
     folder, rules = Path(folder), Rules()
-    if (folder / store.MANIFEST).is_file():
+    if (folder / MANIFEST).is_file():
         store.recover(folder)
         rules = store.read_manifest(folder).rules
     if profile is not None:
@@ -145,7 +150,7 @@ def run_import(
     folder: Path, paths: list[str | Path], create_import: Callable[[Path, Path], Import]
 ) -> ImportReport:
     """Run the import that ``create_import`` makes from a folder and its staging folder."""
-    if not paths and not (folder / store.MANIFEST).exists():
+    if not paths and not (folder / MANIFEST).exists():
         raise CitebedError("nothing to import: name the files or folders to read.")
     with (
         report_resource_errors(folder),
@@ -193,7 +198,7 @@ class Import:
         self.query_sets: dict[str, citing.QuerySet] = {}
         self.query_counts: dict[str, int] = {}
         self.progress = progress
-        exists = (folder / store.MANIFEST).exists()
+        exists = (folder / MANIFEST).exists()
         self.manifest = (
             store.read_manifest(folder) if exists else Manifest(printable(folder.resolve().name))
         )
@@ -237,10 +242,18 @@ class Import:
         libraries = open_libraries(files, existing_paths, self.work, self.names)
         files = libraries.files
         missing = self.known_sources.find_missing({file.name for file in files}, roots, prune=prune)
+        if (accept := self.options.accept) is not None:
+            wanted = set(roots).union(*libraries.stored.values())
+            files = [file for file in files if file.name in wanted or accept(file.path)]
         removed = {*forgotten, *(missing if prune else ())}
         for storage, stored in libraries.stored.items():  # other PDFs are in the trash
             removed |= {*self.known_sources.under(storage)} - stored
         new_tables = self.reader.read(files, removed)
+        damaged = self._find_damaged(new_tables) if self.options.keep_damaged else {}
+        if damaged:  # read the others alone
+            files = [file for file in files if file.name not in damaged]
+            self.reader = self._reader(self.reader.only, self.reader.workers)
+            new_tables = self.reader.read(files, removed)
         replaced = {str(row["source"]) for row in self.reader.sources}
         self.reader.problems += [each for each in libraries.problems if each[0] in replaced]
         dropped = replaced | removed | set(dict(unreadable))
@@ -260,9 +273,27 @@ class Import:
         (self.folder / "runs").mkdir(exist_ok=True)
         if prune:
             elsewhere = self.known_sources.find_unlocatable(roots)
-            return replace(report, forgotten=sorted(removed), elsewhere=elsewhere)
+            return replace(report, forgotten=sorted(removed), elsewhere=elsewhere, damaged=damaged)
         missing = [name for name in missing if name not in removed]
-        return replace(report, missing=missing, forgotten=sorted(removed))
+        return replace(report, missing=missing, forgotten=sorted(removed), damaged=damaged)
+
+    def _find_damaged(self, new_tables: Frames) -> dict[str, str]:
+        """Return the changed files with fewer records and more problems than before, or without any
+        record, and what is wrong."""
+        found = [_problem_frame(self.reader.problems)]
+        found += [new_tables["problems"]] if "problems" in new_tables else []
+        new, earlier = pl.concat(found), self.read(f"{IMPORT}/problems")
+        known = dict(self.source_table.select("source", "records").iter_rows())
+        damaged = {}
+        for row in self.reader.sources:
+            name, records = str(row["source"]), int(str(row["records"]))
+            problems, before = (each.filter(name == _FILE_ON_DISK) for each in (new, earlier))
+            is_worse = records == 0 or problems.height > before.height
+            if records < known.get(name, 0) and is_worse:
+                what = next(iter(problems.join(before, on="what", how="anti")["what"]), "")
+                lost = count(known[name] - records, "record")
+                damaged[name] = f"{what or 'it is empty'}; {lost} fewer than before"
+        return damaged
 
     def _make_paths_local(self, paths: list[str | Path]) -> list[str | Path]:
         return [self._make_local(path) for path in dict.fromkeys(paths)]
@@ -591,7 +622,11 @@ class Import:
     def _manifest_sources(
         self, sources: pl.DataFrame, new_roots: list[str]
     ) -> tuple[dict[str, object], ...]:
-        all_roots = dict.fromkeys([str(row["path"]) for row in self.manifest.sources] + new_roots)
+        known = [str(row["path"]) for row in self.manifest.sources]
+        # A file of a folder that was imported is no source of its own.
+        is_inside = tuple(f"{root}/" for root in known)
+        new = [root for root in new_roots if not root.startswith(is_inside)]
+        all_roots = dict.fromkeys(known + new)
         rows = []
         for root in all_roots:
             name = pl.col("source")
@@ -630,7 +665,7 @@ class Import:
         for name in self.manifest.query_sets:
             if name not in self.query_counts:
                 remove += [f"queries/{name}.jsonl", f"qrels/{name}.qrels"]
-        (self.output / store.MANIFEST).write_text(self.new_manifest.to_toml(), encoding="utf-8")
+        (self.output / MANIFEST).write_text(self.new_manifest.to_toml(), encoding="utf-8")
         return remove
 
 

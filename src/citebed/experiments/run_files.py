@@ -19,8 +19,8 @@ from typing import Any
 import polars as pl
 
 from citebed.collection import Collection
-from citebed.collection.storing.store import MANIFEST
 from citebed.errors import CitebedError, UnknownName
+from citebed.files.file_kinds import MANIFEST
 from citebed.files.input_files import read_small
 from citebed.files.output_files import check_not_link, find_free_path, temporary_folder
 from citebed.files.uploads import Upload, clean_path

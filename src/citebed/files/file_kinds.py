@@ -35,6 +35,8 @@ _PDF_BYTES = 1024
 """PDF readers look for the mark in this many bytes; some mailers and sites put lines before it."""
 NOTEBOOK = "a Jupyter notebook"
 HTML = "HTML"
+MANIFEST = "citebed.toml"
+"""The file that makes a folder a collection."""
 ZIP = b"PK\x03\x04"
 HEAD_BYTES = 4096
 """Number of bytes at the start of a file that show its kind."""

@@ -6,8 +6,8 @@ import os
 import stat
 from pathlib import Path
 
-from citebed.collection.storing.store import MANIFEST
 from citebed.errors import CitebedError
+from citebed.files.file_kinds import MANIFEST
 from citebed.wording import printable
 
 COLLECTION = "CITEBED_COLLECTION"

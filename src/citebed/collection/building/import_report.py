@@ -47,7 +47,8 @@ class ImportReport:
     cannot check them. ``resolved`` counts references by how citebed found them. ``doubtful`` counts
     documents with a DOI that documents with other titles have too. ``latex_left`` counts texts in
     which the name of a LaTeX command seems to be left. ``met`` counts all records that the readers
-    met, and ``others`` the records of anything but documents.
+    met, and ``others`` the records of anything but documents. ``damaged`` are files that keep their
+    earlier records, and what is wrong with them.
     """
 
     folder: Path
@@ -74,6 +75,7 @@ class ImportReport:
     forgotten_papers: list[str] = field(default_factory=list)
     others: int = 0
     together: str = ""
+    damaged: dict[str, str] = field(default_factory=dict)
 
     @property
     def account(self) -> dict[str, int]:

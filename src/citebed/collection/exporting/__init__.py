@@ -11,8 +11,8 @@ from citebed.collection.collection import Collection
 from citebed.collection.exporting.base import Exporter, ExportReport, Output, describe_losses
 from citebed.collection.exporting.bibliographies import BIBTEX, CSL_JSON, RIS
 from citebed.collection.exporting.tables import BEIR, CSV, IR_DATASETS, JSONL, PARQUET, TREC
-from citebed.collection.storing.store import MANIFEST
 from citebed.errors import CitebedError, UnknownName
+from citebed.files.file_kinds import MANIFEST
 from citebed.files.output_files import remove_stale_drafts, replace_files, replace_folder
 from citebed.wording import printable
 

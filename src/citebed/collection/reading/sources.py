@@ -21,13 +21,14 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple
 
 from citebed.errors import CitebedError
-from citebed.files.file_kinds import explain_document_archive
+from citebed.files.file_kinds import MANIFEST, explain_document_archive
 from citebed.files.limits import (
     MAGIC_BYTES,
     DecompressionBomb,
     DecompressionBudget,
     LimitedStream,
     decompress,
+    detect_compression,
 )
 from citebed.papers.annotation import REVIEW_FILES
 from citebed.records import Problem
@@ -201,7 +202,7 @@ def find_files(
             raise CitebedError(f"no such file or folder: {name}. {advice}")
         names.name_of(root)  # name a folder before its files
         # A link is another name of a file, so the file itself is named first.
-        for path in sorted(_files_under(root), key=os.path.islink):
+        for path in sorted(files_under(root), key=os.path.islink):
             name = names.name_of(path)
             why = _why_no_file(path)
             if why == _NOT_REGULAR and path == root:
@@ -228,16 +229,14 @@ def _why_no_file(path: Path) -> str:
 _NOT_REGULAR = "not a regular file"
 
 
-def _files_under(root: Path) -> Iterator[Path]:
+def files_under(root: Path) -> Iterator[Path]:
+    """Yield a file, or everything below a folder that an import looks at: also links to folders,
+    and folders that cannot be opened."""
     if not root.is_dir():
         yield root
         return
     closed: list[Path] = []
-    for folder, folders, files in os.walk(root, onerror=lambda e: closed.append(Path(e.filename))):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        if "citebed.toml" in files:
-            folders.clear()
-            continue
+    for folder, folders, files in folders_under(root, closed.append):
         if _ZOTERO in files:
             folders[:] = [name for name in folders if name not in _ZOTERO_FOLDERS]
             files[:] = [name for name in files if name == _ZOTERO or not _BACKUP.match(name)]
@@ -246,6 +245,19 @@ def _files_under(root: Path) -> Iterator[Path]:
             if not name.startswith(".") and not name.endswith(REVIEW_FILES):
                 yield Path(folder, name)
     yield from closed
+
+
+def folders_under(
+    root: Path, on_closed: Callable[[Path], object] = lambda _: None
+) -> Iterator[tuple[Path, list[str], list[str]]]:
+    """Yield a folder and those below it, without hidden ones and collections, each with the names
+    of the folders and files in it; call ``on_closed`` for folders that cannot be opened."""
+    for folder, folders, files in os.walk(root, onerror=lambda e: on_closed(Path(e.filename))):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        if MANIFEST in files:
+            folders.clear()
+        else:
+            yield Path(folder), folders, files
 
 
 @contextmanager
@@ -337,6 +349,12 @@ def _members(
         yield from _members(inner, name, depth + 1, budget)
     else:
         yield Member(name, buffered)
+
+
+def is_archive(head: bytes) -> bool:
+    """Return True for the first bytes of a zip or tar archive, or of a compressed file."""
+    is_packed = bool(detect_compression(head)) or head.startswith(b"PK\x03\x04")
+    return is_packed or head[257:262] == b"ustar"
 
 
 def _label(archive: str, member: str) -> str:

@@ -15,8 +15,9 @@ from pathlib import Path
 import polars as pl
 
 from citebed.collection.storing import store, table_files
-from citebed.collection.storing.store import MANIFEST, SHARDS, Manifest
+from citebed.collection.storing.store import SHARDS, Manifest
 from citebed.collection.tables import DOCUMENTS, TABLES, Frames, empty_table
+from citebed.files.file_kinds import MANIFEST
 
 OF_DOCUMENTS = ("documents", "sections")
 """The tables whose rows are only in the shards."""

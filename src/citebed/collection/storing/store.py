@@ -30,6 +30,7 @@ from typing import Any
 from citebed.collection.rules import Rules, parse_rules
 from citebed.collection.tables import IMPORT, TABLES
 from citebed.errors import CitebedError, CollectionError
+from citebed.files.file_kinds import MANIFEST
 from citebed.files.input_files import read_text
 from citebed.files.output_files import (
     FolderHandle,
@@ -44,7 +45,6 @@ from citebed.files.system_errors import error_reason
 from citebed.wording import printable
 
 FORMAT = 1
-MANIFEST = "citebed.toml"
 _JOURNAL = ".commit.json"
 _STAGING = ".staging"
 _READY = f"{_STAGING}/ready"
@@ -198,7 +198,7 @@ def _not_a_collection(folder: Path) -> str:
     return f"'{name}' is not a collection (it has no {MANIFEST}). {make}"
 
 
-class _Busy(CollectionError):
+class CollectionBusy(CollectionError):
     """Another process is changing the collection."""
 
 
@@ -244,12 +244,12 @@ def _lock(folder: Path) -> int:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(handle)
-            raise _Busy(busy) from None
+            raise CollectionBusy(busy) from None
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(handle), (folder / _LOCK).lstat()):
                 return handle
         os.close(handle)
-    raise _Busy(busy)
+    raise CollectionBusy(busy)
 
 
 def recover(folder: Path) -> None:
@@ -257,7 +257,7 @@ def recover(folder: Path) -> None:
     for _ in range(100):
         if not os.path.lexists(folder / _JOURNAL):
             return
-        with contextlib.suppress(_Busy), lock_collection(folder):
+        with contextlib.suppress(CollectionBusy), lock_collection(folder):
             return
         time.sleep(0.05)
     raise CollectionError(

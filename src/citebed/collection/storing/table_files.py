@@ -13,7 +13,7 @@ from typing import IO, Any, NamedTuple
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from citebed.collection.storing.store import MANIFEST, SETS, SHARDS, read_manifest
+from citebed.collection.storing.store import SETS, SHARDS, read_manifest
 from citebed.collection.tables import (
     DERIVED,
     IMPORT,
@@ -25,6 +25,7 @@ from citebed.collection.tables import (
     empty_table,
 )
 from citebed.errors import CitebedError, CollectionError, is_interrupt
+from citebed.files.file_kinds import MANIFEST
 from citebed.files.input_files import reusable_path
 from citebed.files.parquet import Footer, copy_row_groups, read_footer
 from citebed.files.system_errors import translate_read_errors

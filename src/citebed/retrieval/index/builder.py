@@ -78,6 +78,7 @@ class IndexOptions:
     threads, by default one per core. ``rebuild``: use nothing of the old index. ``neural``: an
     encoder, for vectors beside the static ones; without it, the old encoder vectors stay.
     ``static``: another static model. ``compiled``: let compiled code count even a small collection.
+    ``refresh``: read ``citing`` again, because files that a draft includes have changed.
     """
 
     analyser: str = AUTO
@@ -87,6 +88,7 @@ class IndexOptions:
     neural: Embedder | None = None
     static: Embedder | None = None
     compiled: bool = False
+    refresh: bool = False
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,7 @@ def _is_up_to_date(old: Index, options: IndexOptions) -> bool:
     description, vectors = old.description, old.vectors("static")
     sources = tuple(os.path.realpath(path) for path in options.citing)
     return (
-        not options.rebuild
+        not (options.rebuild or options.refresh)
         and (description.analyser, description.citing_sources) == (options.analyser, sources)
         and vectors is not None
         and vectors.is_of(_static_model(options, old))

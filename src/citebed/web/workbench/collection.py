@@ -12,8 +12,8 @@ from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from citebed.collection.storing.store import MANIFEST
 from citebed.errors import CitebedError, UnknownName
+from citebed.files.file_kinds import MANIFEST
 from citebed.files.output_files import find_free_path
 from citebed.files.uploads import (
     Upload,
