@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import product
 from typing import ClassVar, Literal, NamedTuple
 
 import polars as pl
@@ -134,6 +135,11 @@ _RETRACTED = re.compile(
     r"|withdrawn)\s*[\])]?\s*(?:[:.\-–—]|(?<=of)|(?<=to)|(?<=for)|(?<=\]))\s*[\"“'‘]?",
     re.IGNORECASE,
 )
+_NOTICE = re.compile(
+    r"(?i)\b(?:erratum|errata|corrigend\w+|addendum|appendix|correction (?:to|of|for)|comments? on"
+    r"|re(?:ply|sponse) to|review of|letters? to the|certification of|remarks? on)\b"
+)
+"""Words that only one of two titles has if they are about each other."""
 _DROPPED = frozenset(("a", "an", "the", "and"))
 _SPELLING = (
     (re.compile(r"(?<=\w{3})is(e|ed|es|ing|er|ers|ation|ations|able)$"), r"iz\1"),
@@ -192,12 +198,21 @@ def compare_titles(
     spelling and a missing subtitle make no difference."""
     if stated.is_parsed and (match := find_title(known, query)) and match.slips <= 2:
         # The title is in the text, wherever the parser put it.
-        at_start = match.start in query.plain.breaks
-        if at_start and match.end in query.plain.breaks:
-            return TitleComparison("same", 1.0, is_cut=match.cut)
+        parsed, breaks = query.title_match, query.plain.breaks
+        is_title = known.type not in _CONTAINERS
+        is_part = False
+        if parsed is not None:  # a title before or after the parsed one is a venue
+            is_title = match.start < parsed.end and parsed.start < match.end
+            is_part = abs(match.start - parsed.start) > 2 or parsed.end > match.end + 2
+            is_title &= not (is_part and match.cut)
+        if is_title and match.start in breaks and match.end in breaks:
+            same = bool(_NOTICE.search(stated.title)) == bool(_NOTICE.search(known.title))
+            is_cut = match.cut or is_part
+            return TitleComparison("same" if same else "other", 1.0, is_cut=is_cut)
     ours = title_words(_RETRACTED.sub("", stated.title, count=1))
     theirs = title_words(_RETRACTED.sub("", known.title, count=1))
-    if not ours or not theirs:
+    notices = [_NOTICE.search(title) is not None for title in (stated.title, known.title)]
+    if not ours or not theirs or notices[0] != notices[1]:
         return TitleComparison("other")
     left, right = "".join(ours), "".join(theirs)
     if left == right:
@@ -493,9 +508,7 @@ class _Comparison:
         """True if title and authors are those of the document, even with wrong details."""
         if self.title.relation != "same" or self.authors.relation == "other":
             return False
-        return (
-            not self.title.is_cut or self.is_named or self.authors.relation in ("same", "unknown")
-        )
+        return not self.title.is_cut or self.is_named or self.authors.relation == "same"
 
     @property
     def is_named(self) -> bool:
@@ -529,6 +542,11 @@ class ReferenceChecker:
 
     def __init__(self, documents: pl.DataFrame) -> None:
         self._matcher = ReferenceMatcher(documents)
+        self._by_author: dict[str, list[int]] = {}
+        first = documents["authors"].list.first()
+        for row, name in enumerate(first):
+            if name:
+                self._by_author.setdefault(_author_key(name), []).append(row)
         notices = documents.filter(pl.col("title").str.contains(r"(?i)^\W*(?:retract|withdrawn)"))
         self._retractions: dict[str, str] = {}
         for title in notices["title"]:
@@ -544,6 +562,10 @@ class ReferenceChecker:
         options = options or ReferenceOptions()
         queries = [ReferenceQuery(_as_parsed(reference)) for reference in references]
         rows = self._matcher.candidate_rows(queries, _MOST_CANDIDATES)
+        for at, (stated, query) in enumerate(zip(references, queries, strict=True)):
+            if stated.authors and not self._matcher.has_title(query):
+                own = self._by_author.get(_author_key(stated.authors[0]), ())
+                rows[at] = [*dict.fromkeys((*rows[at], *own[:_MOST_OWN]))]
         documents = self._matcher.load_documents(row for some in rows for row in some)
         verdicts = []
         for stated, query, some in zip(references, queries, rows, strict=True):
@@ -562,7 +584,13 @@ class ReferenceChecker:
         )
 
 
-_MOST_CANDIDATES = 6
+def _author_key(name: str) -> str:
+    """Return family name and initial, roughly, to look up the works of a first author."""
+    family, _, given = name.partition(", ")
+    return f"{family} {given[:1]}".casefold()
+
+
+_MOST_CANDIDATES, _MOST_OWN = 6, 60
 _SIMILAR = 0.3
 """A title with a smaller share of common words is not similar."""
 
@@ -652,13 +680,20 @@ def _decide(
 def _may_be_version(stated: StatedReference, compared: _Comparison) -> bool:
     """Return False for a conference paper beside a journal article by other authors, and if only a
     short title agrees."""
-    if compared.is_named or compared.authors.relation == "same":
+    if compared.is_named:
+        return True
+    known = compared.document
+    apart = _years_apart(stated.year, known.year)
+    if stated.doi and known.doi:
+        others = (apart or 0) > 1, _pages_differ(stated.pages, known.pages)
+        if any(others) or compared.authors.relation not in ("same", "unknown"):
+            return False  # another DOI and more: another version
+    if compared.authors.relation == "same":
         return True
     if compared.authors.relation != "unknown":
-        kinds = _kinds(stated, compared.document)
+        kinds = _kinds(stated, known)
         return not all(kinds) or kinds[0] == kinds[1]
-    apart = _years_apart(stated.year, compared.document.year)
-    return _is_distinctive(compared.document.title) or (apart is not None and apart <= 1)
+    return _is_distinctive(known.title) or (apart is not None and apart <= 1)
 
 
 def _years_apart(ours: int | None, theirs: int | None) -> int | None:
@@ -710,7 +745,7 @@ def _evidence(
     if titled and is_swapped:
         first = titled[0].document
         agrees = stated.year == first.year and _same_venue(stated.venue, first.venue) is not False
-        fewest = 2 if titled[0].is_named else 3 if agrees else 4
+        fewest = 2 if titled[0].is_named else 3 if agrees else 6
         several = any(
             compare_authors(one.document.authors, first.authors).relation == "other"
             for one in titled[1:]
@@ -736,15 +771,25 @@ def _blend(
 ) -> tuple[CandidateDocument, str] | None:
     """Return the first of two works of these authors whose titles the stated title joins."""
     ours = title_words(stated.title)
-    own = [each for each in ordered if each.authors.share > 0 and each.authors.relation != "other"]
-    for first in own:
-        head = _common(ours, title_words(first.document.title))
-        for last in own:
-            tail = _common(ours[::-1], title_words(last.document.title)[::-1])
-            whole = head + tail >= len(ours) and min(head, tail) >= _BLENDED
-            if whole and first is not last and max(head, tail) < len(ours):
-                other = f"'{last.document.title}'"
-                return first.document, f"its title joins the titles of two works, with {other}"
+    heads, tails = [], []
+    for each in ordered:
+        words = title_words(each.document.title)
+        if (head := _common(ours, words)) >= _BLENDED:
+            heads.append((head, each))
+        if (tail := _common(ours[::-1], words[::-1])) >= _BLENDED:
+            tails.append((tail, each))
+    for (head, first), (tail, last) in product(heads, tails):
+        if head + tail < len(ours) or max(head, tail) >= len(ours) or first is last:
+            continue
+        both = [first.document, last.document]
+        of_one = any(
+            stated.year == known.year and _same_venue(stated.venue, known.venue) is not False
+            for known in both
+        )
+        theirs = [compare_authors(stated.authors, known.authors).share > 0 for known in both]
+        if of_one and all(theirs):
+            reason = f"its title joins the titles of two works, with '{last.document.title}'"
+            return first.document, reason
     return None
 
 
