@@ -43,7 +43,6 @@ from citebed.text.normalise import ENTITY_PATTERN, entity_to_text, unique
 from citebed.text.titles import plain_title
 from citebed.wording import list_first, printable
 
-
 UNKNOWN_KEYS = "cited but not in the bibliography"
 """The start of the note about keys without an entry."""
 

@@ -117,8 +117,11 @@ class CheckReport(TableResult):
         """The corrections of details, by .bib file."""
         fixes: dict[str, list[Fix]] = {}
         for row in self.findings.filter(pl.col("fix").is_not_null()).iter_rows(named=True):
-            places = (row[f"fix_{name}"] for name in ("line", "column", "end_line", "end_column"))
-            fixes.setdefault(row["file"], []).append(Fix(*places, row["fix"], row["fix_before"]))
+            fix = Fix(
+                row["fix_line"], row["fix_column"], row["fix_end_line"], row["fix_end_column"],
+                row["fix"], row["fix_before"],
+            )  # fmt: skip
+            fixes.setdefault(row["file"], []).append(fix)
         return fixes
 
     @property
@@ -429,9 +432,10 @@ def _add_hints(
     recommender = Recommender(collection)
 
     def fitting(text: str, ids: frozenset[str]) -> set[str]:
-        options = {"among": Filter(doc_ids=ids), "min_probability": 0.0}
+        among = Filter(doc_ids=ids)
         try:
-            return {each.doc_id for each in recommender.recommend(text, len(ids), **options)}
+            best = recommender.recommend(text, len(ids), among=among, min_probability=0.0)
+            return {each.doc_id for each in best}
         except PassageSkipped:
             return set()
 

@@ -261,8 +261,10 @@ _LETTERS = str.maketrans(
 )
 _UMLAUT = re.compile(r"(?<=[aou])e(?!$)")
 _PARTICLES = frozenset(
-    "von van vom der den de del della di da do dos das du des la le les lo ten ter te zu zur af av"
-    " al el bin ibn ben st saint 't y e und".split()  # noqa: SIM905
+    """
+    von van vom der den de del della di da do dos das du des la le les lo ten ter te zu zur af av
+    al el bin ibn ben st saint t y e und
+    """.split()  # noqa: SIM905
 )
 _SUFFIXES = frozenset(("jr", "sr", "ii", "iii", "iv", "junior"))
 _NICKNAMES = (
