@@ -19,7 +19,8 @@ import polars as pl
 from citebed.collection import Collection
 from citebed.collection.formats.bibtex import is_bibtex_name, is_document
 from citebed.collection.formats.bibtex_scanner import RawEntry
-from citebed.drafts.bibliography import UNKNOWN_KEYS, bib_text, document_from_entry, read_entries
+from citebed.drafts.bibliography import UNKNOWN_KEYS, document_from_entry, read_entries
+from citebed.drafts.files import decode_text, read_draft_bytes
 from citebed.drafts.parsed_draft import is_key
 from citebed.drafts.reader import DraftLike, resolve_draft
 from citebed.drafts.records import Draft, Place
@@ -32,12 +33,12 @@ from citebed.text.names import name_from_display
 from citebed.text.normalise import unique
 from citebed.writing.bib_fixes import Fix, fix_for
 from citebed.writing.reference_check import (
-    FINE,
     NOT_FOUND,
     ReferenceChecker,
     ReferenceOptions,
     StatedReference,
     Verdict,
+    compare_authors,
     stated_from_document,
     stated_from_text,
     title_words,
@@ -260,8 +261,9 @@ def checker_for(collection: Collection) -> ReferenceChecker:
 
 def _read(draft: DraftLike) -> Draft:
     is_path = isinstance(draft, Path) or (isinstance(draft, str) and "\n" not in draft)
-    if is_path and is_bibtex_name(str(draft)):
-        return Draft((), library=(bib_text(Path(str(draft))),), library_files=(str(draft),))
+    if is_path and is_bibtex_name(name := str(draft)):
+        text, _ = decode_text(read_draft_bytes(Path(name)), name)
+        return Draft((), library=(text,), library_files=(name,))
     return resolve_draft(draft)[0]
 
 
@@ -403,19 +405,23 @@ def _check_twins(
     """Report references to one work under two keys."""
     first: dict[object, _Reference] = {}
     for at, each in enumerate(references):
-        doc_id = verdicts[at].doc_id if verdicts and verdicts[at].name == FINE else None
-        stated = each.stated
-        title = "".join(title_words(stated.title))
-        author = title_words(stated.authors[0].partition(",")[0]) if stated.authors else ()
-        names: list[object] = [("title", title, author)] if len(title) > 20 and author else []
+        stated, title = each.stated, "".join(title_words(each.stated.title))
+        doc_id = verdicts[at].doc_id if verdicts else None
         ids = (("id", doc_id), ("doi", stated.doi), ("arxiv", stated.arxiv))
-        names += [pair for pair in ids if pair[1]]
+        names: list[object] = [pair for pair in ids if pair[1]]
         other = next((first[name] for name in names if name in first), None)
+        if other is None and len(title) > _LONG_TITLE and (named := first.get(title)):
+            relation = compare_authors(stated.authors, named.stated.authors).relation
+            other = None if relation in ("other", "unknown") else named
         if other is not None and other.raw is not each.raw:
             message = f"'{each.key}' is the same work as '{other.key}'"
             found.add("same-work", each, message, record=other.key)
-        for name in names:
+        for name in (*names, title):
             first.setdefault(name, each)
+
+
+_LONG_TITLE = 20
+"""Letters of a title that two works by the same authors do not share."""
 
 
 def _add_hints(

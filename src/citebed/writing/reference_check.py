@@ -130,6 +130,7 @@ def stated_from_document(document: Document, author_field: str = "") -> StatedRe
 
 _WORD = re.compile(r"[^\W_]+")
 _SUBTITLE = re.compile(r"\s*(?:[:;.?!]|\s[-–—]|\((?=[^()]*\)\W*$))\s*")
+_PART = re.compile(r"(?i)\W*(?:part|vol(?:ume)?|chapter)?\W*(?:[ivx]+|\d+)\b")
 _RETRACTED = re.compile(
     r"\s*[\[(]?\s*(?:retract(?:ed|ion)(?:\s+(?:article|paper|note|notice))?(?:\s*(?:to|of|for))?"
     r"|withdrawn)\s*[\])]?\s*(?:[:.\-–—]|(?<=of)|(?<=to)|(?<=for)|(?<=\]))\s*[\"“'‘]?",
@@ -244,7 +245,8 @@ def _part_numbers(words: Sequence[str]) -> list[str]:
 def _is_main(title: str, plain: str) -> bool:
     """Return True if the letters are a title without its subtitle or an ending in brackets."""
     return len(plain) >= _SHORTEST_MAIN and any(
-        "".join(title_words(title[: cut.start()])) == plain for cut in _SUBTITLE.finditer(title)
+        "".join(title_words(title[: cut.start()])) == plain and not _PART.match(title, cut.end())
+        for cut in _SUBTITLE.finditer(title)
     )
 
 
@@ -756,8 +758,8 @@ def _evidence(
         if _is_distinctive(first.title, fewest) and is_near and not several:
             return first, "the work with this title is by other authors"
     for each in ordered:
-        is_work = each.document.type not in _CONTAINERS and bool(each.document.title)
-        if each.is_named and is_work and stated.title:
+        is_work = each.document.type not in _CONTAINERS and bool(title_words(each.document.title))
+        if each.is_named and is_work and title_words(stated.title):
             name = "DOI" if each.same_doi else "arXiv id"
             return each.document, f"its {name} belongs to another work"
     return _blend(stated, ordered)
