@@ -50,6 +50,8 @@ from citebed.writing.reference_check import (
     WRONG,
     ReferenceChecker,
     ReferenceOptions,
+)
+from citebed.writing.reference_comparison import (
     StatedReference,
     stated_from_document,
     stated_from_text,

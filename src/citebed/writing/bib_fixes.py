@@ -19,7 +19,8 @@ from citebed.files.output_files import update_file
 from citebed.papers.reference_matcher import CandidateDocument
 from citebed.text.latex import text_to_latex
 from citebed.wording import printable
-from citebed.writing.reference_check import Detail, same_person
+from citebed.writing.reference_check import Detail
+from citebed.writing.reference_comparison import same_person
 
 
 class Fix(NamedTuple):

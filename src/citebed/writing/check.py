@@ -32,12 +32,9 @@ from citebed.text.identifiers import arxiv_of, normalise_doi
 from citebed.text.names import name_from_display
 from citebed.text.normalise import unique
 from citebed.writing.bib_fixes import Fix, fix_for
-from citebed.writing.reference_check import (
-    NOT_FOUND,
-    ReferenceChecker,
-    ReferenceOptions,
+from citebed.writing.reference_check import NOT_FOUND, ReferenceChecker, ReferenceOptions, Verdict
+from citebed.writing.reference_comparison import (
     StatedReference,
-    Verdict,
     compare_authors,
     stated_from_document,
     stated_from_text,

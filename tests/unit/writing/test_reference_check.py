@@ -14,8 +14,10 @@ from citebed.writing.reference_check import (
     WRONG,
     ReferenceChecker,
     ReferenceOptions,
-    StatedReference,
     Verdict,
+)
+from citebed.writing.reference_comparison import (
+    StatedReference,
     compare_authors,
     same_person,
     stated_from_text,
