@@ -431,7 +431,8 @@ def _details(stated: StatedReference, each: _Comparison) -> Iterable[tuple[str, 
     is_known = all(kinds)
     other_kind, other_venue = is_known and kinds[0] != kinds[1], venues_agree is False
     apart = _years_apart(stated.year, known.year)
-    is_same = each.is_named or venues_agree or (is_known and not other_kind)
+    # A record without venue and kind is the only version that the collection knows.
+    is_same = each.is_named or venues_agree or (not other_kind and (is_known or not kinds[1]))
     if apart is not None and (apart <= 1 or is_same):
         what = f"{stated.year}, but the record says {known.year}"
         detail = Detail("year", str(stated.year), str(known.year), what)
