@@ -26,7 +26,6 @@ from citebed.errors import CitebedError, import_extra
 from citebed.wording import count, for_page, printable, shorten
 
 if TYPE_CHECKING:
-    from citebed.api import Workbench
     from citebed.retrieval.library.library import Library
     from citebed.web.workbench.open_collections import OpenCollection
 
@@ -78,27 +77,30 @@ citebed knows the papers in the user's own collection, and which of them a text 
 
 
 class Paper(BaseModel):
-    """A paper of the collection."""
+    """A paper of the collection. ``key`` (and ``id``) is what to write in \\cite{…} or [@…];
+    ``cited`` is the number of papers in the collection that cite it."""
 
-    id: str = Field(description="The same as the key.")
-    key: str = Field(description="The citation key: what to write in \\cite{…} or [@…].")
+    id: str
+    key: str
     title: str
     authors: list[str]
     year: int | None
     venue: str
     doi: str
-    url: str = Field(description="Where to read it.")
+    url: str
+    cited: int
 
 
 class Suggestion(Paper):
-    """A paper that a text should cite."""
+    """A paper that a text should cite: how likely that is right, why, for which sentence of the
+    text, the sentence of its abstract closest to the text, and what others write about it."""
 
-    probability: float | None = Field(description="How likely the suggestion is right.")
-    strength: str = Field(description="The probability as a word: weak, fair or strong.")
-    reason: str = Field(description="The words of the text, or the author, that led to it.")
-    for_sentence: str = Field(description="The sentence of your text that led to it.")
-    abstract_sentence: str = Field(description="The sentence of its abstract closest to the text.")
-    cited_elsewhere: list[str] = Field(description="What other papers write when they cite it.")
+    probability: float | None
+    strength: str
+    reason: str
+    for_sentence: str
+    abstract_sentence: str
+    cited_elsewhere: list[str]
 
 
 class Suggestions(BaseModel):
@@ -108,16 +110,10 @@ class Suggestions(BaseModel):
     notes: list[str]
 
 
-class FoundPaper(Paper):
-    """A paper that a search found."""
-
-    cited: int = Field(description="The number of papers in the collection that cite it.")
-
-
 class Results(BaseModel):
     """A page of found papers, best first, and how many there are in all."""
 
-    results: list[FoundPaper]
+    results: list[Paper]
     total: int
     notes: list[str]
 
@@ -136,21 +132,21 @@ class PaperDetails(Paper):
 
     abstract: str
     bibtex: str
-    cited: int = Field(description="The number of papers in the collection that cite it.")
     cited_by: list[Citation]
     cites: list[Paper]
-    cited_together: list[Paper] = Field(description="Papers that are often cited with it.")
+    cited_together: list[Paper]
     similar: list[Paper]
 
 
 class CheckedReference(BaseModel):
-    """A reference, and whether the collection has the work."""
+    """A reference; its verdict (fine, wrong details, not found, not in this collection); what is
+    wrong; the key of the work if it was found, else the nearest work."""
 
-    reference: str = Field(description="The title or text of the reference.")
-    verdict: str = Field(description="fine, wrong details, not found or not in this collection.")
-    problems: list[str] = Field(description="What is wrong, and what the record says.")
-    key: str | None = Field(description="The citation key of the work, if it was found.")
-    nearest: str = Field(description="The most similar work, if the work was not found.")
+    reference: str
+    verdict: str
+    problems: list[str]
+    key: str | None
+    nearest: str
 
 
 class CheckedReferences(BaseModel):
@@ -170,6 +166,32 @@ class Fetched(BaseModel):
     metadata: dict[str, str]
 
 
+# --- arguments ---------------------------------------------------------------------------------
+
+# fmt: off
+_Text = Annotated[str, Field(max_length=MOST_CHARACTERS, description="The user's own words: prose, "
+                             "LaTeX or Markdown. Papers that it cites already are left out.")]
+_Unit = Annotated[Literal["text", "paragraph", "sentence"],
+                  Field(description="What to recommend for: the whole text, or each part.")]
+_Date = Annotated[str | None, Field(max_length=10, description="Only papers up to this year or "
+                                    "date (2019, 2019-07-31).")]
+_Unlikely = Annotated[bool, Field(description="Also return papers that are probably wrong.")]
+_Query = Annotated[str, Field(max_length=2000, description="Words of the title or abstract, names, "
+                              "years, a DOI or a key. Empty: all papers.")]
+_Count = Annotated[int, Field(ge=1, le=MOST_RESULTS, description="Papers, for each passage.")]
+_Start = Annotated[int, Field(ge=0, le=10_000_000, description="Results to skip.")]
+_Years = Annotated[str, Field(max_length=20, description="2015, 2010-2020, 2010- or -1999.")]
+_Names = Annotated[list[Annotated[str, Field(max_length=500)]], Field(max_length=20)]
+_Sort = Literal["best", "newest", "oldest", "title", "cited"]
+_Key = Annotated[str, Field(min_length=1, max_length=500, description="A citation key.")]
+_Keys = Annotated[list[_Key], Field(min_length=1, max_length=50)]
+_References = Annotated[list[Annotated[str, Field(max_length=MOST_CHARACTERS)]],
+                        Field(min_length=1, max_length=MOST_RESULTS,
+                              description="Each as printed in a reference list, or as BibTeX.")]
+_Complete = Annotated[bool, Field(description="The collection has everything that may be cited: a "
+                                  "work that it lacks does not exist.")]
+# fmt: on
+
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
@@ -185,11 +207,6 @@ def _tool(work: Callable[_P, _T]) -> Callable[_P, _T]:
             raise ToolError(str(error)) from error
 
     return run
-
-
-_Key = Annotated[str, Field(min_length=1, max_length=500, description="A citation key, or a DOI.")]
-_Count = Annotated[int, Field(ge=1, le=MOST_RESULTS)]
-_Names = Annotated[list[Annotated[str, Field(max_length=500)]], Field(max_length=20)]
 
 
 class Assistant:
@@ -217,41 +234,31 @@ class Assistant:
     @_tool
     def recommend(
         self,
-        text: Annotated[str, Field(
-            max_length=MOST_CHARACTERS,
-            description="The user's own words: prose, LaTeX or Markdown. Papers that it cites "
-            "already are left out.",
-        )],
-        k: Annotated[_Count | None, Field(description="Papers for each passage.")] = None,
-        each: Annotated[Literal["text", "paragraph", "sentence"], Field(
-            description="What to recommend for: the whole text, or each part of it."
-        )] = "text",
-        before: Annotated[str | None, Field(
-            max_length=10, description="Only papers up to this year or date (2019, 2019-07-31)."
-        )] = None,
-        show_unlikely: Annotated[bool, Field(
-            description="Also return papers that are probably wrong."
-        )] = False,
-    ) -> Suggestions:  # fmt: skip
+        text: _Text,
+        k: _Count | None = None,
+        each: _Unit = "text",
+        before: _Date = None,
+        show_unlikely: _Unlikely = False,
+    ) -> Suggestions:
         """Recommend papers of the user's collection that a text should cite, with reasons."""
         from citebed.drafts.reader import parse_draft
         from citebed.retrieval.recommend.skipped_passages import COMMAND_HINT
 
         draft = parse_draft(text)  # a text that looks like a file name is a text
+        least = 0.0 if show_unlikely else None
         with self.collection.recommending() as recommender:
             found = recommender.recommend_for(
-                draft, k, each=each, before=before,
-                min_probability=0.0 if show_unlikely else None,
-            )  # fmt: skip
+                draft, k, each=each, before=before, min_probability=least
+            )
         library = self.collection.library
         suggestions = [
             Suggestion(
-                **_fields(library, row), probability=row["probability"], strength=row["strength"],
-                reason=row["reason"], for_sentence=row["sentence"],
-                abstract_sentence=row["abstract_sentence"],
-                cited_elsewhere=list(map(": ".join, zip(
+                **_fields(library, row["doc_id"]), probability=row["probability"],
+                strength=row["strength"], reason=row["reason"], for_sentence=row["sentence"],
+                abstract_sentence=_shorten(row["abstract_sentence"]),
+                cited_elsewhere=list(map(_shorten, map(": ".join, zip(
                     row["cited_by"], row["citing_sentences"], strict=False
-                ))),
+                )))),
             )
             for row in found.rows
         ]  # fmt: skip
@@ -262,74 +269,52 @@ class Assistant:
     @_tool
     def search(  # noqa: PLR0913, PLR0917 - the tool's arguments
         self,
-        query: Annotated[str, Field(
-            max_length=2000,
-            description="Words of the title or abstract, names, years, a DOI or a key. Empty: all.",
-        )],
+        query: _Query,
         k: _Count = 10,
-        start: Annotated[int, Field(ge=0, le=10_000_000, description="Results to skip.")] = 0,
-        years: Annotated[str, Field(
-            max_length=20, description="Only these years: 2015, 2010-2020, 2010- or -1999."
-        )] = "",
-        authors: Annotated[_Names, Field(description="Only papers by one of these.")] = [],  # noqa: B006
-        venues: Annotated[_Names, Field(description="Only papers from one of these.")] = [],  # noqa: B006
-        sort: Literal["best", "newest", "oldest", "title", "cited"] = "best",
-    ) -> Results:  # fmt: skip
+        start: _Start = 0,
+        years: _Years = "",
+        authors: _Names = [],  # noqa: B006 - not changed
+        venues: _Names = [],  # noqa: B006 - not changed
+        sort: _Sort = "best",
+    ) -> Results:
         """Search the user's collection of papers by words, names, years, a DOI or a key."""
         from citebed.collection.filters import Filter
 
-        library = self.collection.library
-        among = Filter(years, tuple(venues), (), tuple(authors))
+        library, among = self.collection.library, Filter(years, tuple(venues), (), tuple(authors))
         found = library.find(query, among=among, sort=sort, start=start, k=k)
-        papers = [FoundPaper(**_fields(library, row), cited=row["cited"]) for row in found.rows]
         notes = [*found.notes, *self._index_note(library)]
-        return Results(results=papers, total=found.total, notes=notes)
+        return Results(results=_papers(library, found), total=found.total, notes=notes)
 
     @_tool
     def document(self, key: _Key) -> PaperDetails:
         """Return a paper: abstract, BibTeX entry, what others write about it, related papers."""
         library = self.collection.library
-        about = library.about(_find_id(library, key), _MOST_RELATED)
-
-        def papers(rows: Iterable[Mapping[str, Any]]) -> list[Paper]:
-            return [Paper(**_fields(library, row)) for row in rows]
-
+        doc_id = _find_id(library, key)
+        about = library.about(doc_id, _MOST_RELATED)
+        cited_by = [
+            Citation(**{name: row[name] for name in ("by", "year", "section")},
+                     sentence=_shorten(row["sentence"]))
+            for row in about.cited_by[:_MOST_CITATIONS]
+        ]  # fmt: skip
         return PaperDetails(
-            **_fields(library, about.row), abstract=_shorten(about.row["abstract"]),
-            bibtex=_shorten(about.bibtex), cited=about.citing_papers,
-            cited_by=[
-                Citation(by=row["by"], year=row["year"], section=row["section"],
-                         sentence=_shorten(row["sentence"]))
-                for row in about.cited_by[:_MOST_CITATIONS]
-            ],
-            cites=papers(about.cites[:MOST_RESULTS]), cited_together=papers(about.cited_with),
-            similar=papers(about.similar),
+            **_fields(library, doc_id), abstract=_shorten(about.row["abstract"]),
+            bibtex=_shorten(about.bibtex), cited_by=cited_by,
+            cites=_papers(library, about.cites[:MOST_RESULTS]),
+            cited_together=_papers(library, about.cited_with),
+            similar=_papers(library, about.similar),
         )  # fmt: skip
 
     @_tool
-    def similar(
-        self,
-        keys: Annotated[list[_Key], Field(min_length=1, max_length=50)],
-        k: _Count = 10,
-    ) -> Results:
+    def similar(self, keys: _Keys, k: _Count = 10) -> Results:
         """Return the papers most similar to one paper, or to several together."""
         library = self.collection.library
         found = library.similar([_find_id(library, key) for key in keys], k)
-        papers = [FoundPaper(**_fields(library, row), cited=row["cited"]) for row in found.rows]
-        return Results(results=papers, total=found.total, notes=list(found.notes))
+        return Results(results=_papers(library, found), total=found.total, notes=list(found.notes))
 
     @_tool
     def check_references(
-        self,
-        references: Annotated[list[Annotated[str, Field(max_length=MOST_CHARACTERS)]], Field(
-            min_length=1, max_length=MOST_RESULTS,
-            description="Each as printed in a reference list, or as BibTeX.",
-        )],
-        complete: Annotated[bool, Field(
-            description="The collection has everything that may be cited: a work that it lacks "
-            "does not exist."
-        )] = False,
-    ) -> CheckedReferences:  # fmt: skip
+        self, references: _References, complete: _Complete = False
+    ) -> CheckedReferences:
         """Check whether references exist in the collection and have the right details.
 
         A work that is not in this collection may still exist: then nothing is known about it.
@@ -337,52 +322,38 @@ class Assistant:
         from citebed.writing.check import CheckOptions, check_references
 
         library, workbench = self.collection.library, self.collection.workbench
-        options, checked, notes = CheckOptions(complete=complete), list[CheckedReference](), set()
+        checked, notes = list[CheckedReference](), dict[str, None]()
         for text in references:
-            report = check_references([text], workbench, options)
-            notes.update(report.notes)
+            report = check_references([text], workbench, CheckOptions(complete=complete))
+            notes |= dict.fromkeys(report.notes)
             for row in report.references.iter_rows(named=True):
-                found = report.findings.filter(key=row["key"])["message"].to_list()
-                checked.append(
-                    CheckedReference(
-                        reference=row["title"] or text,
-                        verdict=row["verdict"],
-                        problems=list(dict.fromkeys(found)) or list(filter(None, [row["message"]])),
-                        key=_key_of(library, row["doc_id"]) if row["doc_id"] else None,
-                        nearest=row["nearest"] or "",
-                    )
-                )
-        return CheckedReferences(references=checked, notes=sorted(notes))  # fmt: skip
+                problems = report.findings.filter(key=row["key"])["message"].to_list()
+                key = _fields(library, row["doc_id"])["key"] if row["doc_id"] else None
+                checked.append(CheckedReference(
+                    reference=row["title"] or text, verdict=row["verdict"], key=key,
+                    problems=[*dict.fromkeys(problems or filter(None, [row["message"]]))],
+                    nearest=row["nearest"] or "",
+                ))  # fmt: skip
+        return CheckedReferences(references=checked, notes=list(notes))
 
     @_tool
-    def fetch(
-        self, id: Annotated[str, Field(min_length=1, max_length=500, description="A key.")]
-    ) -> Fetched:
+    def fetch(self, id: _Key) -> Fetched:
         """Return a paper as one text: record, abstract, citing sentences, full text if known."""
-        about = self.document(id)
+        about, workbench = self.document(id), self.collection.workbench
         names = ", ".join(about.authors)
         text = [about.title, ", ".join(filter(None, (names, str(about.year or ""), about.venue)))]
         text += [f"Cite as: {about.key}", about.abstract]
         quoted = [f"- {each.by}: {each.sentence}" for each in about.cited_by if each.sentence]
         text += ["What other papers write about it:", *quoted] if quoted else []
-        sections = self._sections(about.key)
-        text += [*(f"{title}\n{body}" for title, body in sections), about.bibtex]
+        if workbench.sections.height:
+            own = workbench.sections.filter(doc_id=_find_id(self.collection.library, about.key))
+            text += own.sort("position")["text"].to_list()
         metadata = {
             "key": about.key, "authors": names, "year": str(about.year or ""),
             "venue": about.venue, "doi": about.doi, "bibtex": about.bibtex,
         }  # fmt: skip
-        return Fetched(
-            id=about.id, title=about.title, url=about.url, metadata=metadata,
-            text=_shorten("\n\n".join(filter(None, text))),
-        )  # fmt: skip
-
-    def _sections(self, key: str) -> list[tuple[str, str]]:
-        """Return the headings and texts of a document's full text, if the collection has it."""
-        workbench: Workbench = self.collection.workbench
-        if not workbench.sections.height:
-            return []
-        document = workbench.document(_find_id(self.collection.library, key))
-        return [(each.heading, each.text) for each in document.sections]
+        whole = _shorten("\n\n".join(filter(None, [*text, about.bibtex])))
+        return Fetched(id=about.id, title=about.title, text=whole, url=about.url, metadata=metadata)
 
     def _index_note(self, library: Library) -> list[str]:
         if library.index.is_current():
@@ -422,26 +393,25 @@ class Assistant:
         )
 
 
-def _fields(library: Library, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a `Paper` for a row with the id of a document."""
-    key = _key_of(library, row["doc_id"])
+def _papers(library: Library, rows: Iterable[Mapping[str, Any]]) -> list[Paper]:
+    return [Paper(**_fields(library, row["doc_id"])) for row in rows]
+
+
+def _fields(library: Library, doc_id: str) -> dict[str, Any]:
+    """Return the fields of a `Paper`. Its key is the collection's, whatever text is given."""
+    from citebed.collection.names import clean_key
+    from citebed.retrieval.recommend.documents import fill_row
+    from citebed.retrieval.recommend.evidence import document_link
+
+    number = library.number_of(doc_id)
+    row = fill_row({**library.catalogue.rows([number])[0], "keys": ()})
+    key = clean_key(row["cite_key"] or doc_id)
     return {
         "id": key, "key": key, "title": _shorten(row["title"] or key),
-        "authors": list(row["authors"] or ()), "year": row["year"], "venue": row["venue"] or "",
-        "doi": row["doi"] or "", "url": row["link"] or f"{DOCUMENT}{quote(key, safe='')}",
+        "authors": list(row["authors"]), "year": row["year"], "venue": row["venue"],
+        "doi": row["doi"], "url": document_link(row) or f"{DOCUMENT}{quote(key, safe='')}",
+        "cited": int(library.citations.counts[number]),
     }  # fmt: skip
-
-
-def _key_of(library: Library, doc_id: str) -> str:
-    """Return the collection's citation key of a document, which does not depend on the text."""
-    number = library.index.ids.find(doc_id)
-    return _clean(library.catalogue.table["cite_key"][number] or doc_id if number >= 0 else doc_id)
-
-
-def _clean(key: str) -> str:
-    from citebed.collection.names import clean_key
-
-    return clean_key(key)
 
 
 def _shorten(text: str) -> str:
@@ -479,12 +449,10 @@ def _near_papers(library: Library, key: str) -> list[str]:
     candidates = table["cite_key"][rows].to_list()
     near = dict.fromkeys(difflib.get_close_matches(key, candidates, _NEAR, 0.8))
     found = library.find(" ".join(_PARTS.findall(key)), k=_NEAR).rows
-    titles = {row["key"]: row["title"] for row in found if row["key"]}
+    titles = {row["key"]: row["title"] or "" for row in found if row["key"]}
     near |= dict.fromkeys(titles)
-    return [
-        f"{_clean(each)} ({shorten(titles[each])})" if titles.get(each) else _clean(each)
-        for each in list(near)[:_NEAR]
-    ]
+    return [f"{each} ({shorten(titles[each])})" if each in titles else each
+            for each in list(near)[:_NEAR]]  # fmt: skip
 
 
 # --- the server --------------------------------------------------------------------------------
@@ -503,13 +471,13 @@ def create_server(folder: Path) -> MCPServer:
     """Return the server of a collection's tools and resources."""
     assistant = Assistant(folder)
 
-    async def list_resources(context: Any, call_next: Callable[[Any], Any]) -> Any:
+    async def list_resources(ctx: Any, call_next: Callable[[Any], Any]) -> Any:
         """Answer ``resources/list`` in pages; the SDK lists what was registered, at once."""
-        if context.method != "resources/list":
-            return await call_next(context)
+        if ctx.method != "resources/list":
+            return await call_next(ctx)
         from anyio.to_thread import run_sync
 
-        return await run_sync(assistant.list_page, (context.params or {}).get("cursor"))
+        return await run_sync(assistant.list_page, (ctx.params or {}).get("cursor"))
 
     server = MCPServer(
         "citebed", title="citebed", version=__version__, instructions=INSTRUCTIONS,

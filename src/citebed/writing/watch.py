@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -94,7 +95,7 @@ class _Watcher:
         if not self.paths:
             yield from self._find_known_sources()
         for path in self.paths:
-            if not path.exists():
+            if not os.path.exists(path):
                 raise CitebedError(f"no such file or folder: {printable(path)}. Correct the path.")
         files = self._scan()
         yield from self._update(files, set(files))
@@ -151,18 +152,19 @@ class _Watcher:
         folders = {path.parent for path in (*self.known, *self.paths, *real)}
         for root in self.paths:
             folders.update(folder for folder, *_ in folders_under(root))
-        return {folder for folder in folders if folder.is_dir()}
+        return {folder for folder in folders if os.path.isdir(folder)}
 
     def _scan(self) -> dict[Path, _State]:
         """Return the states of all watched files that exist."""
         files: dict[Path, _State] = {}
         for root in self.paths:
             for path in files_under(root):
-                if path.is_file() and (path == root or not _BACKUP.search(path.name)):
-                    try:
-                        found = path.stat()
-                    except OSError:  # deleted in this moment
-                        continue
+                try:
+                    found = path.stat()
+                except OSError:  # deleted in this moment, a link to nowhere, or in a closed folder
+                    continue
+                is_backup = path != root and _BACKUP.search(path.name)
+                if stat.S_ISREG(found.st_mode) and not is_backup:
                     files[path] = (found.st_size, found.st_mtime_ns, found.st_ino)
         self._draft_names = {_name_of_draft(path) for path in files if _is_text_draft(path)}
         return files
@@ -171,8 +173,11 @@ class _Watcher:
         """Return True for a file to import: not for a draft, and not for its PDF beside it."""
         if _is_text_draft(path) or path in self.paths:
             return not _is_text_draft(path)
-        with path.open("rb") as file:
-            head = file.read(_HEAD_BYTES)
+        try:
+            with path.open("rb") as file:
+                head = file.read(_HEAD_BYTES)
+        except OSError:
+            return True  # the import says what is wrong
         is_output = _name_of_draft(path) in self._draft_names
         if is_archive(head) or head.startswith(b"%PDF"):
             return not is_output

@@ -324,6 +324,14 @@ def test_it_waits_while_another_citebed_changes_the_collection() -> None:
         assert running.wait_for("updated").documents == 4
 
 
+def test_links_to_nowhere_and_pipes_in_a_folder_are_left_alone() -> None:
+    Path("folder").mkdir()
+    shutil.move("library.bib", "folder")
+    Path("folder/nowhere.bib").symlink_to("missing.bib")
+    os.mkfifo("folder/pipe.bib")
+    assert once("folder")[-1].documents == 3
+
+
 def test_a_problem_does_not_end_it() -> None:
     with watched("library.bib") as running:
         shutil.move("mine/citebed.toml", "manifest")
