@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -27,7 +27,7 @@ from citebed.drafts.records import Draft, Place
 from citebed.errors import CitebedError
 from citebed.frames import TableResult
 from citebed.options import option
-from citebed.records import Document
+from citebed.records import Document, Problem
 from citebed.text.identifiers import arxiv_of, normalise_doi
 from citebed.text.names import name_from_display
 from citebed.text.normalise import unique
@@ -266,29 +266,44 @@ def _read(draft: DraftLike) -> Draft:
 
 def _library(draft: Draft, found: _Findings) -> Iterator[_Reference]:
     """Yield the entries of the draft's .bib files; report repeated keys and broken entries."""
-    macros: dict[str, str] = {}
     first: dict[str, _Reference] = {}
-    for number, text in enumerate(draft.library):
+    for number, keys, raw, stated, column in _parse_library(draft.library):
         file = draft.library_files[number] if number < len(draft.library_files) else ""
+        if isinstance(raw, Problem):
+            found.add("broken-entry", _Reference("", stated, file, raw.line), raw.what)
+        for key in keys:
+            reference = _Reference(key, stated, file, raw.line, column, raw)  # type: ignore[arg-type]
+            other = first.setdefault(key.casefold(), reference)
+            if other is reference:
+                yield reference
+            else:
+                message = f"the key '{key}' is already at {other.file}:{other.line}"
+                found.add("duplicate-key", reference, message)
+
+
+_Parsed = tuple[int, tuple[str, ...], RawEntry | Problem, StatedReference, int]
+
+
+@lru_cache(maxsize=4)
+def _parse_library(library: tuple[str, ...]) -> list[_Parsed]:
+    """Return each entry with the number of its file, its keys, its reference and its column.
+
+    An editor checks the same files again after each change of the draft.
+    """
+    macros: dict[str, str] = {}
+    parsed: list[_Parsed] = []
+    for number, text in enumerate(library):
         lines = text.split("\n")
         for raw in read_entries(text, macros):
-            if not isinstance(raw, RawEntry):
-                at = _Reference("", StatedReference(""), file, raw.line)
-                found.add("broken-entry", at, raw.what)
-                continue
-            if not is_document(raw):
-                continue
-            stated = stated_from_document(document_from_entry(raw), raw.fields.get("author", ""))
-            for key in unique([raw.key, *raw.fields.get("ids", "").replace(",", " ").split()]):
+            if isinstance(raw, Problem):
+                parsed.append((number, (), raw, StatedReference(""), 1))
+            elif is_document(raw):
+                author = raw.fields.get("author", "")
+                stated = stated_from_document(document_from_entry(raw), author)
+                keys = unique([raw.key, *raw.fields.get("ids", "").replace(",", " ").split()])
                 column = lines[raw.line - 1].find(raw.text.partition("\n")[0]) + 1
-                reference = _Reference(key, stated, file, raw.line, max(column, 1), raw)
-                if key.casefold() in first:
-                    other = first[key.casefold()]
-                    message = f"the key '{key}' is already at {other.file}:{other.line}"
-                    found.add("duplicate-key", reference, message)
-                    continue
-                first[key.casefold()] = reference
-                yield reference
+                parsed.append((number, keys, raw, stated, max(column, 1)))
+    return parsed
 
 
 def _printed(draft: Draft, keys: set[str]) -> Iterator[_Reference]:

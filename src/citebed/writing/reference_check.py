@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from threading import Lock
 from typing import ClassVar, Literal, NamedTuple
 
 import polars as pl
@@ -126,6 +127,8 @@ class ReferenceChecker:
 
     def __init__(self, documents: pl.DataFrame) -> None:
         self._matcher = ReferenceMatcher(documents)
+        self._verdicts: dict[tuple[StatedReference, ReferenceOptions], Verdict] = {}
+        self._lock = Lock()
         self._by_author: dict[str, list[int]] = {}
         first = documents["authors"].list.first()
         for row, name in enumerate(first):
@@ -142,8 +145,23 @@ class ReferenceChecker:
     def check(
         self, references: Sequence[StatedReference], options: ReferenceOptions | None = None
     ) -> list[Verdict]:
-        """Return the verdict on each reference."""
+        """Return the verdict on each reference; verdicts on the last thousands are cached."""
         options = options or ReferenceOptions()
+        pairs = [(reference, options) for reference in references]
+        with self._lock:
+            known = {pair: self._verdicts[pair] for pair in pairs if pair in self._verdicts}
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
+        verdicts = self._decide_all([reference for reference, _ in new], options)
+        known |= dict(zip(new, verdicts, strict=True))
+        with self._lock:
+            if len(self._verdicts) + len(new) > _CACHED:
+                self._verdicts.clear()
+            self._verdicts |= {pair: known[pair] for pair in new}
+        return [known[pair] for pair in pairs]
+
+    def _decide_all(
+        self, references: Sequence[StatedReference], options: ReferenceOptions
+    ) -> list[Verdict]:
         queries = [ReferenceQuery(_as_parsed(reference)) for reference in references]
         rows = self._matcher.candidate_rows(queries, _MOST_CANDIDATES)
         for at, (stated, query) in enumerate(zip(references, queries, strict=True)):
@@ -172,6 +190,7 @@ def _author_key(name: str) -> str:
     return f"{family} {given[:1]}".casefold()
 
 
+_CACHED = 5000
 _MOST_CANDIDATES, _MOST_OWN = 6, 60
 _SIMILAR = 0.3
 """A title with a smaller share of common words is not similar."""
