@@ -36,6 +36,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "index": ("search", "Index a collection for searching."),
     "search": ("search", "Search with a set of queries and save the rankings."),
     "recommend": ("recommendation", "Recommend papers that a text should cite."),
+    "lsp": ("editors", "Start the language server for editors."),
     "find": ("search", "Look up documents by words, author, year or key."),
     "tune": ("search", "Tune ranking weights on your drafts or judgements."),
     "train": ("trained_models", "Train encoders and rankers on your own citations."),
@@ -74,7 +75,7 @@ AS_TYPED: dict[str, Any] = {
 }
 
 # SIGINT stops these commands even as background jobs of scripts; other commands ignore it there.
-SERVERS = {"serve"}
+SERVERS = {"serve", "lsp"}
 
 # These commands do not multiply large matrices, so they need no BLAS threads.
 WITHOUT_MATRICES = {"evaluate", "trec_eval", "compare", "timeline", "fuse", "qrels"}

@@ -1,0 +1,832 @@
+"""The language server: citations, records and checks for any editor that speaks LSP.
+
+All work runs in threads on a snapshot of the text. A response about a text that has changed since
+is never sent. citebed reads drafts and collections; it sends nothing anywhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import re
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+from urllib.parse import unquote
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol, default_converter
+from pygls.uris import from_fs_path, to_fs_path
+from pygls.workspace import TextDocument, Workspace
+
+from citebed._version import __version__
+from citebed.api import Workbench
+from citebed.collection.storing.store import read_state
+from citebed.drafts.bibliography import entry_to_cite, split_entries, with_entries
+from citebed.drafts.reader import FORMS_BY_ENDING, Form
+from citebed.drafts.records import Draft
+from citebed.editors.completion import (
+    AuthorKeys,
+    CitePoint,
+    Suggester,
+    Suggestion,
+    end_of_sentence,
+    find_cite_point,
+    format_citation,
+    sentence_at,
+    suggestion_from_entry,
+)
+from citebed.editors.projects import Project, read_project, read_text
+from citebed.errors import CitebedError
+from citebed.retrieval.index.layout import description_version
+from citebed.retrieval.memory import LruCache
+from citebed.wording import count as count_things
+from citebed.writing.check import check_draft
+from citebed.writing.collection_choice import find_collection
+
+_T = TypeVar("_T")
+_LOG = logging.getLogger("citebed.lsp")
+_LANGUAGES: dict[str, Form] = {
+    **dict.fromkeys(("latex", "tex", "plaintex", "context", "doctex"), "tex"),
+    **dict.fromkeys(("markdown", "quarto", "rmd", "pandoc", "vimwiki"), "markdown"),
+    "typst": "typst", "restructuredtext": "rst", "rst": "rst",
+}  # fmt: skip
+_TRIGGERS = ["{", ",", "@", "<", "`", '"', " "]
+_LARGEST_MESSAGE, _LONGEST_HEADER = 256 << 20, 1 << 16
+_PAUSE = 0.4
+"""Seconds without a keystroke before citebed reads the draft again."""
+_LOOK = 0.5
+"""Seconds between two looks at the files of open collections and drafts."""
+_FIRST_READ = 5.0
+"""Seconds that a completion waits until the .bib files of a new draft are read."""
+_ACTIONS = 3
+"""Suggestions for a sentence in the menu of code actions."""
+_SENTENCES = 64
+NOT_THIS = "citebed.notThis"
+_SEVERITIES = {
+    "error": types.DiagnosticSeverity.Error,
+    "warning": types.DiagnosticSeverity.Warning,
+    "note": types.DiagnosticSeverity.Information,
+}
+
+
+# --- Protocol ---------------------------------------------------------------------------------
+
+
+class _Document(TextDocument):
+    """A text whose lines end as the protocol says; pygls also splits at form feeds and U+2028."""
+
+    @property
+    def lines(self) -> Sequence[str]:
+        return tuple(re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", self.source))
+
+
+class _Workspace(Workspace):
+    def _create_text_document(self, doc_uri: str, *args: Any, **more: Any) -> TextDocument:
+        more |= {"sync_kind": self._sync_kind, "position_codec": self._position_codec}
+        return _Document(doc_uri, *args, **more)
+
+
+class _Protocol(LanguageServerProtocol):
+    """Sends an error response for every message that is not a correct request."""
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """Return the message in a JSON object."""
+        try:
+            return super().structure_message(data)
+        except JsonRpcException:
+            if "method" in data and "id" in data:
+                codes = types.ErrorCodes
+                is_named = isinstance(data["method"], str)
+                code = codes.InvalidParams if is_named else codes.InvalidRequest
+                self.refuse(data["id"], code, "the message does not fit its method")
+            raise
+
+    def handle_message(self, message: Any) -> None:
+        """Handle a message, unless it is none or comes at a wrong time."""
+        method, message_id = getattr(message, "method", ""), getattr(message, "id", None)
+        if getattr(message, "jsonrpc", None) != self.VERSION:
+            code, what = int(types.ErrorCodes.InvalidRequest), "not a JSON-RPC 2.0 message"
+        elif method and self._shutdown and method != types.EXIT:
+            code, what = int(types.ErrorCodes.InvalidRequest), "the server is shutting down"
+        elif method and self._workspace is None and method not in (types.INITIALIZE, types.EXIT):
+            code, what = int(types.ErrorCodes.ServerNotInitialized), "initialize first"
+        elif method == types.INITIALIZE and self._workspace is not None:
+            code, what = int(types.ErrorCodes.InvalidRequest), "already initialized"
+        else:
+            super().handle_message(message)
+            return
+        if message_id is not None or not method:
+            self.refuse(message_id, code, what)
+
+    def refuse(self, message_id: object, code: int, what: str) -> None:
+        """Send an error response; an invalid id becomes null."""
+        is_id = isinstance(message_id, int | str) and not isinstance(message_id, bool)
+        error = types.ResponseError(code=int(code), message=what)
+        self._send_response(message_id if is_id else None, error=error)  # type: ignore[arg-type]
+
+    def open_workspace(self) -> None:
+        """Use texts with lines as the protocol defines them."""
+        made = self.workspace
+        self._workspace = _Workspace(
+            made.root_uri, made._sync_kind, [*made.folders.values()], made.position_encoding
+        )
+
+
+class _Input:
+    """Standard input. A message that is too large is read, but not kept."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def readline(self) -> bytes:
+        """Return a line of a header."""
+        return self._stream.readline(_LONGEST_HEADER)
+
+    def read(self, size: int) -> bytes:
+        """Return the body of a message."""
+        if size <= _LARGEST_MESSAGE:
+            return self._stream.read(size)
+        while size > 0 and (part := self._stream.read(min(size, 1 << 20))):
+            size -= len(part)
+        return b"" if size else b"null"
+
+
+class _Stale(JsonRpcException):
+    """The text changed while citebed worked on a request."""
+
+    CODE = int(types.LSPErrorCodes.ContentModified)
+    MESSAGE = "the text has changed"
+
+
+# --- Collections and drafts that are open -----------------------------------------------------
+
+
+class OpenCollection:
+    """A collection that is opened again after it or its index changed. Until the new state is
+    loaded, and while it is broken, the old one responds."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.suggester: Suggester | None = None
+        self.rejected: LruCache[str, frozenset[str]] = LruCache(_SENTENCES)
+        self.workbench: Workbench | None = None
+        self._state: object = None
+
+    def _read_state(self) -> tuple[object, object]:
+        return read_state(self.folder), description_version(self.folder / "index")
+
+    @property
+    def is_changed(self) -> bool:
+        """Return True if the files are complete, and not those that were loaded."""
+        state = self._read_state()
+        return None not in state and state != self._state
+
+    def load(self) -> None:
+        """Load the collection and its index completely."""
+        self._state = self._read_state()
+        workbench = Workbench(self.folder)
+        self.workbench, self.rejected = workbench, LruCache(_SENTENCES)
+        library = workbench.library
+        library.recommender.prepare()
+        library.finder.complete("prepare 2000")
+        self.suggester = Suggester(library)
+
+    def get_rejected(self, draft: str) -> frozenset[str]:
+        """Return the papers that the author rejected for a draft."""
+
+        def read() -> frozenset[str]:
+            desk = self.workbench.desk if self.workbench else None
+            own = [each.draft_id for each in desk.drafts() if each.name == draft] if desk else []
+            judged = [desk.draft(name).judged_as(0) for name in own] if desk else []
+            return frozenset(doc_id for each in judged for doc_id in each)
+
+        return self.rejected.get(draft, read)
+
+    def reject(self, draft: str, doc_id: str, sentence: str) -> None:
+        """Store that a paper is not right for a draft, as in the workbench."""
+        if self.workbench is None:
+            return
+        desk = self.workbench.desk
+        same = [each.draft_id for each in desk.drafts() if each.name == draft]
+        desk.judge(same[0] if same else desk.new(name=draft).draft_id, doc_id, 0, sentence)
+        self.rejected = LruCache(_SENTENCES)
+
+
+@dataclass
+class OpenDraft:
+    """An open document: its project and .bib files when they were last read."""
+
+    uri: str
+    path: Path | None
+    collection: OpenCollection | None = None
+    project: Project | None = None
+    mine: AuthorKeys = field(default_factory=AuthorKeys)
+    is_read: asyncio.Event = field(default_factory=asyncio.Event)
+    timer: asyncio.TimerHandle | None = None
+    stamp: object = None
+
+
+# --- The server -------------------------------------------------------------------------------
+
+
+class CitebedServer(LanguageServer):
+    """A language server for one editor. ``collection`` overrides the search for a collection."""
+
+    protocol: _Protocol
+
+    def __init__(self, collection: Path | None = None) -> None:
+        super().__init__(
+            "citebed", __version__, protocol_cls=_Protocol, converter_factory=default_converter
+        )
+        self._given = collection
+        self._checks = True
+        self._collections: dict[Path, OpenCollection] = {}
+        self._drafts: dict[str, OpenDraft] = {}
+        self._published: dict[Path, set[str]] = {}
+        self._messages: set[str] = set()
+        self._asked: dict[int, str] = {}
+        self._numbers = count()
+        self._tasks: set[asyncio.Future[None]] = set()
+        # Requests never wait for a collection that is being loaded, or for a check.
+        self._quick: Executor = ThreadPoolExecutor(2, "request")
+        self._slow: Executor = ThreadPoolExecutor(1, "reading")
+        completion = types.CompletionOptions(trigger_characters=_TRIGGERS, resolve_provider=True)
+        kinds = [types.CodeActionKind.QuickFix, types.CodeActionKind.RefactorRewrite]
+        features: tuple[tuple[str, Callable[..., Any], Any], ...] = (
+            (types.INITIALIZE, self._initialize, None),
+            (types.INITIALIZED, self._initialized, None),
+            (types.TEXT_DOCUMENT_DID_OPEN, self._did_open, None),
+            (types.TEXT_DOCUMENT_DID_CHANGE, self._did_change, None),
+            (types.TEXT_DOCUMENT_DID_CLOSE, self._did_close, None),
+            (types.TEXT_DOCUMENT_DID_SAVE, self._did_change, None),
+            (types.WORKSPACE_DID_CHANGE_WATCHED_FILES, self._did_change_files, None),
+            (types.WORKSPACE_DID_CHANGE_CONFIGURATION, self._ignore, None),
+            (types.TEXT_DOCUMENT_COMPLETION, self._complete, completion),
+            (types.COMPLETION_ITEM_RESOLVE, self._resolve, None),
+            (types.TEXT_DOCUMENT_HOVER, self._hover, None),
+            (types.TEXT_DOCUMENT_DEFINITION, self._define, None),
+            (types.TEXT_DOCUMENT_CODE_ACTION, self._act, types.CodeActionOptions(kinds)),
+        )
+        for name, method, options in features:
+            self.feature(name, options)(partial(method))
+        self.command(NOT_THIS)(partial(self._not_this))
+
+    # --- Messages for the user ---
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Log an error outside of requests; reply to text that is not JSON."""
+        if isinstance(error, ValueError | RecursionError):
+            self.protocol.refuse(None, types.ErrorCodes.ParseError, "this is not JSON")
+        if not isinstance(error, JsonRpcException):
+            _LOG.warning("%s: %s", getattr(source, "__name__", source), error)
+
+    def _tell(self, message: str, kind: types.MessageType = types.MessageType.Warning) -> None:
+        """Show a message, once per session."""
+        if message not in self._messages:
+            self._messages.add(message)
+            self.window_show_message(types.ShowMessageParams(kind, f"citebed: {message}"))
+
+    def _note(self, message: str) -> None:
+        _LOG.info(message)
+        self.window_log_message(types.LogMessageParams(types.MessageType.Info, message))
+
+    async def _run(self, executor: Executor, work: Callable[[], _T]) -> _T | None:
+        """Run work in a thread; show an error that the user can fix and return ``None``."""
+        try:
+            return await asyncio.get_running_loop().run_in_executor(executor, work)
+        except CitebedError as error:
+            self._tell(str(error))
+        return None
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run a task in the background, and log an error in it."""
+
+        def end(task: asyncio.Future[None]) -> None:
+            self._tasks.discard(task)
+            if not task.cancelled() and (error := task.exception()) is not None:
+                _LOG.error("background task failed", exc_info=error)
+
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(end)
+
+    # --- Documents ---
+
+    def _initialize(self, params: types.InitializeParams) -> None:
+        self.protocol.open_workspace()
+        given = params.initialization_options
+        if isinstance(given, dict):
+            self._checks = given.get("diagnostics") is not False
+            if (
+                self._given is None
+                and isinstance(wanted := given.get("collection"), str)
+                and wanted
+            ):
+                root = (self._roots() or [Path.cwd()])[0]
+                self._given = root / Path(wanted).expanduser()
+
+    def _initialized(self, _: Any) -> None:
+        self._start(self._watch())
+        for root in self._roots()[:1]:  # load it before the first draft is open
+            self._collection_near(root)
+
+    def _roots(self) -> list[Path]:
+        uris = [self.workspace.root_uri, *(each.uri for each in self.workspace.folders.values())]
+        paths = [to_fs_path(uri) for uri in uris if uri and uri.startswith("file:")]
+        return [*dict.fromkeys(Path(path) for path in paths if path)]
+
+    def _ignore(self, _: Any) -> None:
+        """Accept a notification that changes nothing."""
+
+    def _did_open(self, params: types.DidOpenTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        path = to_fs_path(uri) if uri.startswith("file:") else None
+        made = OpenDraft(uri, Path(os.path.abspath(path)) if path else None)
+        self._drafts[unquote(uri)] = made
+        made.collection = self._collection_near(made.path.parent if made.path else None)
+        self._schedule(made, 0)
+
+    def _did_change(self, params: Any) -> None:
+        changed = self._drafts.get(unquote(params.text_document.uri))
+        for each in self._drafts.values():
+            files = each.project.files | {*each.project.bibs} if each.project else frozenset()
+            if each is changed or (changed and changed.path in files):
+                self._schedule(each, _PAUSE)
+
+    def _did_change_files(self, _: Any) -> None:
+        for each in self._drafts.values():
+            self._schedule(each, _PAUSE)
+
+    def _did_close(self, params: types.DidCloseTextDocumentParams) -> None:
+        closed = self._drafts.pop(unquote(params.text_document.uri), None)
+        if closed is None:
+            return
+        if closed.timer:
+            closed.timer.cancel()
+        open_roots = {each.project.root for each in self._drafts.values() if each.project}
+        for root in [*self._published]:
+            if root not in open_roots:
+                self._publish(root, {})
+
+    def _open_text(self, uri: str) -> TextDocument | None:
+        """Return an open document; a request about another file reads nothing."""
+        return self.workspace.text_documents.get(unquote(uri))
+
+    def _form(self, document: TextDocument) -> Form | None:
+        named = _LANGUAGES.get((document.language_id or "").lower())
+        return named or FORMS_BY_ENDING.get(Path(document.path or "").suffix.lower())
+
+    # --- Collections ---
+
+    def _collection_near(self, folder: Path | None) -> OpenCollection | None:
+        """Return the collection for files in a folder, and load it if it is new."""
+        near = folder or next(iter(self._roots()), None)
+        if near is None and self._given is None:
+            return None
+        try:
+            found = find_collection(near or Path.cwd(), self._given).resolve()
+        except CitebedError as error:
+            if not any("collection" in each for each in self._messages):
+                self._tell(str(error))
+            return None
+        except OSError:  # the folder of a new file may not exist yet
+            return None
+        if found not in self._collections:
+            self._collections[found] = OpenCollection(found)
+            self._start(self._load(self._collections[found]))
+        return self._collections[found]
+
+    async def _load(self, collection: OpenCollection) -> None:
+        await self._run(self._slow, collection.load)
+        if collection.suggester is not None:
+            size = count_things(len(collection.suggester.library.index.ids), "paper")
+            self._note(f"citebed: {collection.folder} is open ({size})")
+        for each in self._drafts.values():
+            if each.collection is collection:
+                self._schedule(each, 0)
+
+    async def _watch(self) -> None:
+        """Load collections and read drafts again when their files change."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(_LOOK)
+            for collection in [*self._collections.values()]:
+                if await loop.run_in_executor(self._quick, lambda each=collection: each.is_changed):
+                    await self._load(collection)
+            for each in [*self._drafts.values()]:
+                if each.collection is None and each.path is not None:
+                    each.collection = self._collection_near(each.path.parent)
+                if each.project is not None and each.stamp != each.project.stamp:
+                    self._schedule(each, 0)
+
+    # --- Projects and diagnostics ---
+
+    def _schedule(self, draft: OpenDraft, pause: float) -> None:
+        """Read a draft's project after a pause; a later call starts the pause again."""
+        if draft.timer:
+            draft.timer.cancel()
+        loop = asyncio.get_running_loop()
+        draft.timer = loop.call_later(pause, lambda: self._start(self._read(draft)))
+
+    async def _read(self, draft: OpenDraft) -> None:
+        """Read a draft's files and .bib files, check it, and publish the diagnostics."""
+        documents = {
+            Path(os.path.abspath(each.path)): each
+            for each in self.workspace.text_documents.values() if each.uri.startswith("file:")
+        }  # fmt: skip
+        texts = {path: each.source for path, each in documents.items()}
+        versions = {path: each.version for path, each in documents.items()}
+        suggester = draft.collection.suggester if draft.collection else None
+        if draft.path is None:
+            draft.is_read.set()
+            return
+        path, roots = draft.path, self._roots()
+        library = suggester.library if suggester else None
+        is_same = draft.project is not None and draft.mine.library is library
+        before = draft.project.bibs if draft.project and is_same else None
+
+        def work() -> tuple[Project, AuthorKeys, object]:
+            project = read_project(path, texts, roots)
+            mine = draft.mine
+            if project.bibs != before:
+                mine = AuthorKeys.read(list(project.bibs.values()), library)
+            return project, mine, project.stamp
+
+        read = await self._run(self._slow, work)
+        if read is None or unquote(draft.uri) not in self._drafts:
+            return
+        draft.project, draft.mine, draft.stamp = read
+        draft.is_read.set()
+        if not self._checks:
+            return
+        project = draft.project
+        workbench = draft.collection.workbench if draft.collection else None
+        units = self.workspace.position_codec.client_num_units
+        rows = await self._run(self._slow, partial(_check, project, path, texts, workbench, units))
+        now = {
+            Path(os.path.abspath(each.path)): each.version
+            for each in self.workspace.text_documents.values() if each.uri.startswith("file:")
+        }  # fmt: skip
+        used = {*project.files, *project.bibs, path}
+        if rows is not None and all(now.get(each) == versions.get(each) for each in used):
+            self._publish(project.root, rows)
+
+    def _publish(self, root: Path, rows: dict[Path, list[types.Diagnostic]]) -> None:
+        """Send the diagnostics of a project, and clear those of its other files."""
+        found = {from_fs_path(str(path)) or "": each for path, each in rows.items()}
+        for uri in self._published.get(root, set()) - found.keys():
+            found[uri] = []
+        for uri, listed in found.items():
+            document = self._open_text(uri)
+            version = document.version if document else None
+            self.text_document_publish_diagnostics(
+                types.PublishDiagnosticsParams(uri, listed, version)
+            )
+        self._published[root] = {uri for uri, listed in found.items() if listed}
+        if not self._published[root]:
+            del self._published[root]
+
+    # --- Requests ---
+
+    async def _fresh(self, document: TextDocument, work: Callable[[], _T]) -> _T | None:
+        """Run work on the current text of a document; raise an error if the text changes."""
+        version = document.version
+
+        def run() -> _T:
+            if document.version != version:
+                raise _Stale
+            return work()
+
+        found = await self._run(self._quick, run)
+        if document.version != version:
+            raise _Stale
+        return found
+
+    async def _complete(self, params: types.CompletionParams) -> types.CompletionList | None:
+        document = self._open_text(params.text_document.uri)
+        form = self._form(document) if document else None
+        draft = self._drafts.get(unquote(params.text_document.uri))
+        if document is None or form is None or draft is None:
+            return None
+        text, at = document.source, document.offset_at_position(params.position)
+        point = find_cite_point(text, at, form)
+        if point is None:
+            return None
+        if not draft.is_read.is_set():
+            try:
+                await asyncio.wait_for(draft.is_read.wait(), _FIRST_READ)
+            except TimeoutError:
+                _LOG.info("%s is not read yet", draft.path)
+        collection, mine = draft.collection, draft.mine
+        number = next(self._numbers)
+
+        def work() -> list[Suggestion]:
+            if collection is None or collection.suggester is None:
+                return [suggestion_from_entry(each) for each in mine.match(point.typed)]
+            sentence = self._asked[number] = sentence_at(text, at, form, point)
+            excluded = collection.get_rejected(str(draft.path))
+            return collection.suggester.suggest(sentence, point.typed, mine, excluded=excluded)
+
+        found = await self._fresh(document, work)
+        for old in [*self._asked][:-_SENTENCES]:
+            del self._asked[old]
+        left = document.position_codec.client_num_units(text[point.start : at])
+        right = document.position_codec.client_num_units(text[at : point.end])
+        line, character = params.position.line, params.position.character
+        where = types.Range(
+            types.Position(line, character - left), types.Position(line, character + right)
+        )
+        items = [
+            _completion_item(each, point, where, place, number, params.text_document.uri)
+            for place, each in enumerate(found or ()) if each.key not in point.others
+        ]  # fmt: skip
+        return types.CompletionList(is_incomplete=True, items=items)
+
+    async def _resolve(self, item: types.CompletionItem) -> types.CompletionItem:
+        """Add the record and the reasons to a suggestion, when an editor shows it."""
+        data = item.data if isinstance(item.data, dict) else {}
+        draft = self._drafts.get(unquote(str(data.get("uri"))))
+        number = data.get("asked")
+        sentence = self._asked.get(number, "") if isinstance(number, int) else ""
+        described = await self._describe(draft, str(data.get("key")), sentence) if draft else None
+        item.documentation = described
+        return item
+
+    async def _describe(
+        self, draft: OpenDraft, key: str, sentence: str = ""
+    ) -> types.MarkupContent | None:
+        collection, mine = draft.collection, draft.mine
+        suggester = collection.suggester if collection else None
+
+        def work() -> str | None:
+            if suggester is None:
+                found = mine.find(key)
+                return suggestion_from_entry(found).describe() if found else None
+            named = suggester.look_up(key, mine)
+            return named and suggester.describe(named, sentence)
+
+        text = await self._run(self._quick, work)
+        return types.MarkupContent(types.MarkupKind.Markdown, text) if text else None
+
+    def _key_at(
+        self, uri: str, position: types.Position
+    ) -> tuple[TextDocument, OpenDraft, CitePoint, str] | None:
+        """Return the citation key at a position of an open draft."""
+        document, draft = self._open_text(uri), self._drafts.get(unquote(uri))
+        form = self._form(document) if document else None
+        if document is None or draft is None or form is None:
+            return None
+        at = document.offset_at_position(position)
+        point = find_cite_point(document.source, at, form)
+        key = document.source[point.start : point.end].strip() if point else ""
+        return (document, draft, point, key) if point and key else None
+
+    async def _hover(self, params: types.HoverParams) -> types.Hover | None:
+        found = self._key_at(params.text_document.uri, params.position)
+        if found is None:
+            return None
+        document, draft, _, key = found
+        version = document.version
+        text = await self._describe(draft, key)
+        if document.version != version:
+            raise _Stale
+        return types.Hover(text) if text else None
+
+    async def _define(self, params: types.DefinitionParams) -> types.Location | None:
+        found = self._key_at(params.text_document.uri, params.position)
+        if found is None or found[1].project is None:
+            return None
+        for path, text in found[1].project.bibs.items():
+            at = text.find(
+                next((part for key, part in split_entries(text) if key == found[3]), "\0")
+            )
+            if at >= 0:
+                start = types.Position(text.count("\n", 0, at), 0)
+                return types.Location(from_fs_path(str(path)) or "", types.Range(start, start))
+        return None
+
+    # --- Code actions ---
+
+    async def _act(self, params: types.CodeActionParams) -> list[types.CodeAction] | None:
+        uri = params.text_document.uri
+        document, draft = self._open_text(uri), self._drafts.get(unquote(uri))
+        if document is None or draft is None:
+            return None
+        actions = [action for each in params.context.diagnostics
+                   if (action := _quick_fix(uri, each)) is not None]  # fmt: skip
+        suggester = draft.collection.suggester if draft.collection else None
+        form = self._form(document)
+        if suggester is None or form is None:
+            return actions or None
+        found = self._key_at(uri, params.range.start)
+        is_automatic = params.context.trigger_kind == types.CodeActionTriggerKind.Automatic
+        at, text = document.offset_at_position(params.range.end), document.source
+        mine, rejected = draft.mine, draft.collection.get_rejected if draft.collection else None
+
+        def work() -> tuple[Suggestion | None, str, list[Suggestion]]:
+            if found is not None:
+                return suggester.look_up(found[3], mine), "", []
+            if is_automatic or rejected is None:  # a lamp at every sentence would disturb
+                return None, "", []
+            sentence = sentence_at(text, at, form)
+            excluded = rejected(str(draft.path))
+            listed = suggester.suggest(sentence, "", mine, k=_ACTIONS, excluded=excluded)
+            return None, sentence, listed
+
+        named, sentence, listed = await self._fresh(document, work) or (None, "", [])
+        if named is not None and not named.in_bib:
+            title = f"Add {named.key} to {_bib_path(draft).name}"
+            edits = await self._run(self._slow, partial(self._add_entry, draft, named))
+            if edits:
+                kind = types.CodeActionKind.QuickFix
+                actions.append(types.CodeAction(title, kind, edit=_edit(edits)))
+        place = end_of_sentence(text, at, sentence) if sentence else at
+        line = text.count("\n", 0, place)
+        where = document.position_codec.client_num_units(
+            text[text.rfind("\n", 0, place) + 1 : place]
+        )
+        position = types.Position(line, where)
+        for each in listed:
+            written = types.TextEdit(
+                types.Range(position, position), format_citation(form, each.key)
+            )
+            edits = [] if each.in_bib else await self._run(
+                self._slow, partial(self._add_entry, draft, each)) or []  # fmt: skip
+            more = "" if each.in_bib else f", and add it to {_bib_path(draft).name}"
+            title = f"Cite {each.key}{more}: {each.title} ({each.year or 'no year'})"
+            kind = types.CodeActionKind.RefactorRewrite
+            own = types.TextDocumentEdit(
+                types.OptionalVersionedTextDocumentIdentifier(uri, document.version), [written]
+            )
+            actions.append(types.CodeAction(title, kind, edit=_edit([own, *edits])))
+        for each in listed:
+            command = types.Command("Not this", NOT_THIS, arguments=[uri, each.doc_id, sentence])
+            title = f"Not this: {each.title} ({each.year or 'no year'})"
+            actions.append(types.CodeAction(title, types.CodeActionKind.RefactorRewrite,
+                                            command=command))  # fmt: skip
+        return actions or None
+
+    def _add_entry(self, draft: OpenDraft, wanted: Suggestion) -> list[Any]:
+        """Return the changes that append a paper's entry to the author's .bib file."""
+        workbench = draft.collection.workbench if draft.collection else None
+        if workbench is None or not wanted.doc_id or draft.path is None:
+            return []
+        path = _bib_path(draft)
+        uri = from_fs_path(str(path)) or ""
+        known = draft.project.bibs.get(path) if draft.project else None
+        entry = entry_to_cite(workbench.document(wanted.doc_id), wanted.key)
+        data = (known or "").encode("utf-8", "replace")
+        added = with_entries(path, data, [entry])[len(data) :].decode()
+        last = (known or "").rpartition("\n")[2]
+        codec = self.workspace.position_codec
+        end = types.Position((known or "").count("\n"), codec.client_num_units(last))
+        document = self._open_text(uri)
+        about = types.OptionalVersionedTextDocumentIdentifier(
+            uri, document.version if document else None
+        )
+        made: list[Any] = [] if known is not None else [
+            types.CreateFile(uri, types.CreateFileOptions(ignore_if_exists=True))]  # fmt: skip
+        return [
+            *made,
+            types.TextDocumentEdit(about, [types.TextEdit(types.Range(end, end), added)]),
+        ]
+
+    async def _not_this(self, uri: str, doc_id: str, sentence: str) -> None:
+        """Never suggest a paper for this draft again."""
+        draft = self._drafts.get(unquote(uri))
+        collection = draft.collection if draft else None
+        if draft is not None and collection is not None and draft.path is not None:
+            name = str(draft.path)
+            await self._run(self._slow, partial(collection.reject, name, doc_id, sentence))
+
+
+# --- Parts of responses -----------------------------------------------------------------------
+
+
+def _completion_item(
+    found: Suggestion, point: CitePoint, where: types.Range, place: int, asked: int, uri: str
+) -> types.CompletionItem:
+    """Return a suggestion as an editor shows it.
+
+    Editors filter by similarity before they sort. Every filter text begins with what is typed, so
+    all are equally similar, and citebed's order stays.
+    """
+    about = " ".join(filter(None, (found.by, str(found.year or ""))))
+    return types.CompletionItem(
+        label=found.key,
+        label_details=types.CompletionItemLabelDetails(description=about),
+        detail=f"{about}. {found.title}" if about else found.title,
+        kind=types.CompletionItemKind.Reference,
+        sort_text=f"{place:04}",
+        filter_text=f"{point.typed} {found.words}".strip(),
+        text_edit=types.TextEdit(where, point.insert(found.key)),
+        data={"uri": uri, "key": found.key, "asked": asked},
+    )
+
+
+def _bib_path(draft: OpenDraft) -> Path:
+    """Return the .bib file that gets new entries: the draft's first, or a new one."""
+    project = draft.project
+    if project is not None and project.bibs:
+        return next(iter(project.bibs))
+    root = project.root if project else draft.path
+    return (root.parent if root else Path.cwd()) / "references.bib"
+
+
+def _edit(changes: Iterable[Any]) -> types.WorkspaceEdit:
+    return types.WorkspaceEdit(document_changes=[*changes])
+
+
+def _check(
+    project: Project,
+    path: Path,
+    texts: dict[Path, str],
+    workbench: Workbench | None,
+    units: Callable[[str], int],
+) -> dict[Path, list[types.Diagnostic]]:
+    """Check a project on its unsaved texts; return the diagnostics by file."""
+    draft = project.draft
+    if path.suffix.lower() == ".bib":
+        draft = Draft((), library=(texts.get(path, ""),), library_files=(str(path),))
+    if draft is None:
+        return {}
+    found: dict[Path, list[types.Diagnostic]] = {}
+    lines: dict[Path, list[str]] = {}
+    for row in check_draft(draft, workbench).rows:
+        file = Path(os.path.abspath(row["file"])) if row["file"] else path
+        if file not in lines:
+            lines[file] = re.split(r"\r\n|\r|\n", read_text(file, texts))
+        found.setdefault(file, []).append(_diagnostic(row, lines[file], units))
+    return found
+
+
+_KEY_LINES = 20
+"""Lines after the start of a sentence in which its citation is searched for."""
+
+
+def _diagnostic(
+    row: dict[str, Any], lines: list[str], units: Callable[[str], int]
+) -> types.Diagnostic:
+    """Return a finding of a check for the editor, at its key if the key is near its position."""
+
+    def position(line: int, column: int) -> types.Position:
+        text = lines[line] if line < len(lines) else ""
+        return types.Position(line, units(text[:column]))
+
+    line, column, key = row["line"] - 1, row["column"] - 1, row["key"] or ""
+    is_key = re.compile(rf"(?<![\w:\-]){re.escape(key)}(?![\w:\-])")
+    for near in range(line, min(line + _KEY_LINES, len(lines))) if key else ():
+        if match := is_key.search(lines[near], column if near == line else 0):
+            start, end = position(near, match.start()), position(near, match.end())
+            break
+    else:
+        text = lines[line] if line < len(lines) else ""
+        start, end = position(line, column), position(line, len(text))
+    data = None
+    if row["fix"] is not None:
+        first = position(row["fix_line"] - 1, row["fix_column"] - 1)
+        last = position(row["fix_end_line"] - 1, row["fix_end_column"] - 1)
+        start, end = first, last
+        data = {"fix": row["fix"], "record": row["record"]}
+    is_unused = row["kind"] == "unused-entry"
+    return types.Diagnostic(
+        range=types.Range(start, end),
+        message=row["message"],
+        severity=types.DiagnosticSeverity.Hint if is_unused else _SEVERITIES[row["severity"]],
+        code=row["kind"],
+        source="citebed",
+        tags=[types.DiagnosticTag.Unnecessary] if is_unused else None,
+        data=data,
+    )
+
+
+def _quick_fix(uri: str, found: types.Diagnostic) -> types.CodeAction | None:
+    """Return the correction that a check suggests, if it has one."""
+    fix = found.data.get("fix") if isinstance(found.data, dict) else None
+    if found.source != "citebed" or not isinstance(fix, str):
+        return None
+    change = types.WorkspaceEdit(changes={uri: [types.TextEdit(found.range, fix)]})
+    title, kind = f"Correct to “{' '.join(fix.split())[:60]}”", types.CodeActionKind.QuickFix
+    return types.CodeAction(title, kind, diagnostics=[found], edit=change)
+
+
+def serve(collection: Path | None = None, port: int | None = None) -> bool:
+    """Serve one editor on standard input and output, or on a TCP port of this machine. Return True
+    if the editor ended the session properly."""
+    server = CitebedServer(collection)
+    logging.getLogger("pygls").setLevel(logging.CRITICAL)  # it logs every cancelled request
+    if port is not None:
+        server.start_tcp("127.0.0.1", port)
+    else:
+        source, target = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+        os.dup2(2, 1)  # only messages of the protocol may reach the editor
+        server.start_io(_Input(source), target)  # type: ignore[arg-type]
+    return server.protocol._shutdown
