@@ -59,6 +59,7 @@ def read_bibliographies(parsed: ParsedDraft, files: IncludedFiles) -> None:
             )
         else:
             parsed.library.append(file.text)
+            parsed.library_files.append(printable(file.path))
     cited = None if parsed.every_entry else frozenset(parsed.cited_names())
     macros: dict[str, str] = {}  # shared by all files, as in BibTeX
     parsed.entries += [entry for text in parsed.library for entry in _cited(text, cited, macros)]
@@ -119,17 +120,27 @@ def bib_entries(
 
     ``lent`` are the fields of the ``@xdata`` entries among ``macros``, if they are known.
     """
+    for raw in read_entries(text, macros, lent):
+        if isinstance(raw, RawEntry):
+            yield entry_from_document(raw.key, document_from_entry(raw))
+
+
+def read_entries(
+    text: str, macros: dict[str, str] | None = None, lent: Lent | None = None
+) -> Iterator[RawEntry | Problem]:
+    """Yield the entries of a BibTeX text with what they inherit from ``@xdata``, and problems."""
     known = {} if macros is None else macros
     entries = scan(text, 1, known)
     lent = read_xdata_context(known) if lent is None else lent
     if lent or may_have_xdata(text):
         entries = resolve_xdata(entries, lent, len(text))
-    for raw in entries:
-        if isinstance(raw, RawEntry):
-            needed = {
-                name: value for name, value in raw.fields.items() if name not in _SKIPPED_FIELDS
-            }
-            yield entry_from_document(raw.key, entry_to_document(raw._replace(fields=needed)))
+    yield from entries
+
+
+def document_from_entry(raw: RawEntry) -> Document:
+    """Return the document of an entry, without its abstract and keywords."""
+    needed = {name: value for name, value in raw.fields.items() if name not in _SKIPPED_FIELDS}
+    return entry_to_document(raw._replace(fields=needed))
 
 
 def _cited(text: str, wanted: frozenset[str] | None, macros: dict[str, str]) -> Iterator[Entry]:

@@ -170,7 +170,7 @@ class ParsedDraft:
 
     ``unplaced`` are citations outside of prose: in tables, or by ``\\nocite``. ``author_year`` are
     citations by authors and year without an entry in the bibliography. ``library`` are the texts of
-    its .bib files; ``every_entry`` is set if the draft cites all entries (``\\nocite{*}``).
+    its .bib files, ``library_files`` their paths; ``every_entry`` is set if the draft cites all entries (``\\nocite{*}``).
     """
 
     blocks: list[Block] = field(default_factory=list)
@@ -181,6 +181,7 @@ class ParsedDraft:
     authors: tuple[str, ...] = ()
     bibliographies: dict[str, None] = field(default_factory=dict)
     library: list[str] = field(default_factory=list)
+    library_files: list[str] = field(default_factory=list)
     numbers: dict[int, None] = field(default_factory=dict)
     author_year: dict[str, None] = field(default_factory=dict)
     every_entry: bool = False

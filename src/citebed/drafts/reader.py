@@ -290,4 +290,5 @@ def _finish(parsed: ParsedDraft, files: IncludedFiles) -> Draft:
         notes=parsed.notes,
         file=printable(files.draft) if files.draft else "",
         library=tuple(parsed.library),
+        library_files=tuple(parsed.library_files),
     )

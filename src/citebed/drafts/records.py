@@ -112,7 +112,7 @@ class Draft:
     """A draft; ``notes`` tell the user what could not be read.
 
     ``file`` is the path of the draft (``""`` for a text); ``library`` are the texts of its .bib
-    files.
+    files, and ``library_files`` the paths of the first of them.
     """
 
     passages: tuple[Passage, ...]
@@ -123,6 +123,7 @@ class Draft:
     notes: tuple[str, ...] = ()
     file: str = ""
     library: tuple[str, ...] = field(default=(), repr=False)
+    library_files: tuple[str, ...] = ()
 
     def file_of(self, place: Place) -> str:
         """Return the path of the file with this position."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -54,6 +54,8 @@ class CandidateDocument(NamedTuple):
     arxiv: str | None = None
     venue: str | None = None
     pages: str | None = None
+    doc_id: str = ""
+    type: str | None = None
 
 
 Features = dict[str, float]
@@ -125,7 +127,8 @@ class ReferenceQuery:
 # --- Find a title -----------------------------------------------------------------------------
 
 
-def _find_title(document: CandidateDocument, query: ReferenceQuery) -> TitleMatch | None:
+def find_title(document: CandidateDocument, query: ReferenceQuery) -> TitleMatch | None:
+    """Return the position of a document's title in a reference, or ``None``."""
     plain, text = document.plain, query.plain.plain
     if not plain:
         return None
@@ -201,7 +204,7 @@ def compute_features(document: CandidateDocument, query: ReferenceQuery) -> Feat
     """
     reference = query.reference
     same_doi, other_doi, same_arxiv = _compare_identifiers(document, reference)
-    match = _find_title(document, query)
+    match = find_title(document, query)
     if match is None and not (same_doi or same_arxiv):
         return None
     named = []
@@ -367,7 +370,7 @@ class ReferenceMatcher:
     """Finds references among the documents of a collection or of any bibliography.
 
     ``documents`` needs the columns ``doc_id`` and ``title``; ``authors``, ``year``, ``doi``,
-    ``arxiv``, ``venue`` and ``pages`` are optional.
+    ``arxiv``, ``venue``, ``pages`` and ``type`` are optional.
     """
 
     def __init__(self, documents: pl.DataFrame) -> None:
@@ -417,6 +420,22 @@ class ReferenceMatcher:
 
     def features(self, queries: Sequence[ReferenceQuery]) -> list[list[tuple[int, Features]]]:
         """Return for each reference the rows of candidate documents with their features."""
+        rows = self.candidate_rows(queries)
+        documents = self.load_documents(row for some in rows for row in some)
+        return [
+            [
+                (row, features)
+                for row in some
+                if (features := compute_features(documents[row], query)) is not None
+            ]
+            for query, some in zip(queries, rows, strict=True)
+        ]
+
+    def candidate_rows(
+        self, queries: Sequence[ReferenceQuery], most: int = _MOST_TITLES
+    ) -> list[list[int]]:
+        """Return for each reference the rows of documents with its DOI, arXiv id or title, and
+        unless a long title is equal, of up to ``most`` documents with similar titles."""
         rows = []
         for query in queries:
             exact = [
@@ -430,21 +449,17 @@ class ReferenceMatcher:
             for at, query in enumerate(queries)
             if len(query.title) < _LONG or not self._by_title.get(query.title)
         ]
-        similar = self._index.search([queries[at].plain.plain for at in inexact], _MOST_TITLES)
+        similar = self._index.search([queries[at].plain.plain for at in inexact], most)
         for at, more in zip(inexact, similar, strict=True):
             rows[at] = list(dict.fromkeys((*rows[at], *more)))
-        order = sorted({row for some in rows for row in some})
+        return rows
+
+    def load_documents(self, rows: Iterable[int]) -> dict[int, CandidateDocument]:
+        """Return the documents in some rows, by row."""
+        order = sorted(set(rows))
         table = self._documents[order].select(CandidateDocument._fields)
         loaded = (CandidateDocument(*values) for values in table.iter_rows())
-        documents = dict(zip(order, loaded, strict=True))
-        return [
-            [
-                (row, features)
-                for row in some
-                if (features := compute_features(documents[row], query)) is not None
-            ]
-            for query, some in zip(queries, rows, strict=True)
-        ]
+        return dict(zip(order, loaded, strict=True))
 
     def doc_id(self, row: int) -> str:
         """Return the id of the document in a row."""
@@ -460,6 +475,7 @@ _COLUMNS = {
     "arxiv": pl.String(),
     "venue": pl.String(),
     "pages": pl.String(),
+    "type": pl.String(),
 }
 
 

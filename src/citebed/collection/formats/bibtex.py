@@ -519,6 +519,11 @@ def parse_author_field(raw: str) -> tuple[str, ...]:
     )
 
 
+def split_names(raw: str) -> list[str]:
+    """Return the parts of an ``author`` field between ``and``, as they are written."""
+    return split_outside_braces(raw, _AND)
+
+
 def _unwrap_name(part: str) -> str | None:
     """Return the text in braces that surround a whole name."""
     whole = _WRAPPED.fullmatch(part) if part.startswith("{") else None
