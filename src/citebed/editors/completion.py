@@ -302,7 +302,7 @@ class Suggester:
         numbers = self.library.index.ids.find_all(ranked).tolist()
         finder = self.library.finder
         scores: dict[int, float] = {}
-        listed: list[Entry] = []
+        listed = [] if numbers else list(mine.entries)
         if typed.strip():
             own_keys = {key: name for name, key in mine.keys.items()}
             listed = mine.match(typed)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from citebed.drafts.files import IncludedFiles
+from citebed.drafts.files import IncludedFiles, to_text
 from citebed.drafts.reader import FORMS_BY_ENDING, draft_from_bytes
 from citebed.drafts.records import Draft
 from citebed.errors import CitebedError

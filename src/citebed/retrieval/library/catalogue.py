@@ -201,8 +201,9 @@ class Catalogue:
     def in_key(self, text: str) -> NDArray[np.float64]:
         """Return 2 for documents whose citation key begins with a text, 1 for those whose key
         contains it, ignoring case, and 0 for the others."""
-        contains = self._keys.str.contains(text.lower(), literal=True)
-        return contains.cast(pl.Float64).to_numpy() + self._keys.str.starts_with(text.lower())
+        wanted = text.lower()
+        contains = np.asarray(self._keys.str.contains(wanted, literal=True), bool)
+        return contains + 1.0 * np.asarray(self._keys.str.starts_with(wanted), bool)
 
     @cached_property
     def _keys(self) -> pl.Series:
