@@ -94,7 +94,9 @@ class Verdict:
 
 _OTHERS = re.compile(rf"{ET_AL}|,\s*(?:…|\.\.\.|\. \. \.)\s|\band \d+ (?:others|more)\b")
 _OTHERS_FIELD = re.compile(r"\band\s+others\b|\bet\.?\s+al\b", re.IGNORECASE)
-_PAGES = re.compile(r"(?<![\d/.:])(\d{1,6})\s?[-–—]{1,2}\s?(\d{1,6})(?![\d/])")
+_PAGES = re.compile(
+    r"(?<![\d/.:–—-])(?:\d{1,6}:)?(\d{1,6})\s?[-–—]{1,2}\s?(?:\d{1,6}:)?(\d{1,6})(?![\d/:–—-])"
+)
 _LONGEST = 5000
 """Characters of a printed reference that are read."""
 
@@ -102,9 +104,10 @@ _LONGEST = 5000
 def stated_from_text(text: str) -> StatedReference:
     """Return a reference of a printed list."""
     parsed = parse_reference(text[:_LONGEST])
-    pages = _PAGES.search(parsed.text)
+    pages = next(reversed([*_PAGES.finditer(parsed.text)]), None)
+    authors = tuple(name for name in parsed.authors if not _OTHERS_FIELD.search(name))
     return StatedReference(
-        parsed.text, parsed.title, parsed.authors, parsed.year, parsed.doi, parsed.arxiv,
+        parsed.text, parsed.title, authors, parsed.year, parsed.doi, parsed.arxiv,
         f"{pages[1]}–{pages[2]}" if pages else None, parsed.venue,
         and_others=_OTHERS.search(parsed.text) is not None, is_parsed=True,
     )  # fmt: skip
@@ -125,7 +128,7 @@ def stated_from_document(document: Document, author_field: str = "") -> StatedRe
 # --- Titles -----------------------------------------------------------------------------------
 
 _WORD = re.compile(r"[^\W_]+")
-_SUBTITLE = re.compile(r"\s*(?:[:;.?!]|\s[-–—]|\()\s*")
+_SUBTITLE = re.compile(r"\s*(?:[:;.?!]|\s[-–—]|\((?=[^()]*\)\W*$))\s*")
 _RETRACTED = re.compile(
     r"\s*[\[(]?\s*(?:retract(?:ed|ion)(?:\s+(?:article|paper|note|notice))?(?:\s*(?:to|of|for))?"
     r"|withdrawn)\s*[\])]?\s*(?:[:.\-–—]|(?<=of)|(?<=to)|(?<=for)|(?<=\]))\s*[\"“'‘]?",
@@ -166,11 +169,15 @@ def _spell(word: str) -> str:
 
 
 class TitleComparison(NamedTuple):
-    """``same``, ``changed`` (some words differ) or ``other``, and the share of common words."""
+    """``same``, ``changed`` (some words differ) or ``other``, and the share of common words.
+
+    ``is_cut`` is True if one of two equal titles has no subtitle.
+    """
 
     relation: str
     share: float = 0.0
     changes: tuple[tuple[str, str], ...] = ()
+    is_cut: bool = False
 
 
 _SHORTEST_MAIN = 12
@@ -186,20 +193,22 @@ def compare_titles(
     if stated.is_parsed and (match := find_title(known, query)) and match.slips <= 2:
         # The title is in the text, wherever the parser put it.
         at_start = match.start in query.plain.breaks
-        if not match.cut and at_start and match.end in query.plain.breaks:
-            return TitleComparison("same", 1.0)
+        if at_start and match.end in query.plain.breaks:
+            return TitleComparison("same", 1.0, is_cut=match.cut)
     ours = title_words(_RETRACTED.sub("", stated.title, count=1))
     theirs = title_words(_RETRACTED.sub("", known.title, count=1))
     if not ours or not theirs:
         return TitleComparison("other")
     left, right = "".join(ours), "".join(theirs)
-    if left == right or _is_main(stated.title, right) or _is_main(known.title, left):
+    if left == right:
         return TitleComparison("same", 1.0)
+    if _is_main(stated.title, right) or _is_main(known.title, left):
+        return TitleComparison("same", 1.0, is_cut=True)
     if stated.is_parsed and edit_distance(*sorted((left, right), key=len))[0] <= 2 >= abs(
         len(left) - len(right)
     ):
         return TitleComparison("same", 1.0)  # letters that a reader of PDFs got wrong
-    if numbers(" ".join(ours)) != numbers(" ".join(theirs)):
+    if _part_numbers(ours) != _part_numbers(theirs):
         return TitleComparison("other")  # another part or year of a series
     matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
     share = matcher.ratio()
@@ -213,6 +222,10 @@ def compare_titles(
     return TitleComparison("changed" if share >= _CHANGED else "other", share, changes)
 
 
+def _part_numbers(words: Sequence[str]) -> list[str]:
+    return [n for n in numbers(" ".join(words)) if not n.endswith(("ity", "rty", "pty"))]
+
+
 def _is_main(title: str, plain: str) -> bool:
     """Return True if the letters are a title without its subtitle or an ending in brackets."""
     return len(plain) >= _SHORTEST_MAIN and any(
@@ -220,10 +233,10 @@ def _is_main(title: str, plain: str) -> bool:
     )
 
 
-def _is_distinctive(title: str) -> bool:
+def _is_distinctive(title: str, fewest: int = 4) -> bool:
     """Return True if hardly two works have this title ("Editorial" and "Deep learning" may)."""
     words = [word for word in title_words(title) if word not in FUNCTION_WORDS]
-    return len(words) >= 4 and sum(map(len, words)) >= 20
+    return len(words) >= fewest and sum(map(len, words)) >= 5 * fewest
 
 
 # --- Authors ----------------------------------------------------------------------------------
@@ -268,13 +281,15 @@ def _parse_name(name: str) -> _Name:
         is_compact = len(word) <= 3 and word.isupper()
         words += _name_words(" ".join(word) if is_compact else word)
     words = [word for word in words if word not in _SUFFIXES]
+    if not core and words:  # "Jr., Charles L. Isbell", DBLP's "0001, Jin Tian"
+        core = [words.pop()]
     return _Name("".join(core), tuple(core), tuple(words), frozenset(word[0] for word in words))
 
 
 def _name_words(text: str) -> list[str]:
     plain = unicodedata.normalize("NFKD", text.lower().translate(_LETTERS))
     plain = "".join(sign for sign in plain if not unicodedata.combining(sign))
-    return [_UMLAUT.sub("", word) for word in _WORD.findall(plain)]
+    return [_UMLAUT.sub("", word) for word in _WORD.findall(plain) if not word.isdigit()]
 
 
 def same_person(ours: str, theirs: str) -> bool:
@@ -287,6 +302,21 @@ def same_person(ours: str, theirs: str) -> bool:
         return True  # "Wei Zhang" and "Zhang Wei"
     whole = "".join((*left.parts, *left.given)), "".join((*right.parts, *right.given))
     return bool(whole[0]) and whole[0] == whole[1]
+
+
+def _is_sure(ours: str, theirs: str) -> bool:
+    """Return False if the given names of two matching names are written in full and differ."""
+    left, right = (_parse_name(name).given[:1] for name in (ours, theirs))
+    return not left or not right or left[0][:2] == right[0][:2] or 1 in map(len, (*left, *right))
+
+
+def _is_misspelt(ours: str, theirs: str) -> bool:
+    """Return True if two family names differ in a letter or two, and the given names agree."""
+    left, right = _parse_name(ours), _parse_name(theirs)
+    pair = sorted((left.family, right.family), key=len)
+    apart = len(pair[1]) - len(pair[0])
+    limit = 1 if len(pair[1]) < 6 else 2
+    return apart <= limit and edit_distance(*pair)[0] + apart <= limit and _same_given(left, right)
 
 
 def _same_family(left: _Name, right: _Name) -> bool:
@@ -351,7 +381,11 @@ def compare_authors(
     missing = tuple(sorted(free))
     share = len(pairs) / min(len(stated), len(known))
     ordered = [other for _, other in pairs]
-    if not pairs:
+    sure = sum(_is_sure(stated[a], known[b]) for a, b in pairs) / min(len(stated), len(known))
+    sure += sum(
+        any(_is_misspelt(stated[a], known[b]) for b in missing) for a in added[:_MOST_NAMES]
+    ) / min(len(stated), len(known))
+    if not pairs and sure < _OVERLAP:
         return AuthorComparison("other", 0.0, missing, added)
     if not added and (and_others or not missing):
         relation = "same" if ordered == sorted(ordered) else "order"
@@ -360,8 +394,8 @@ def compare_authors(
         return AuthorComparison("missing", share, missing, ())
     if not missing:
         return AuthorComparison("added", share, (), added)
-    first_is_same = pairs[0] == (0, 0) and share >= 1 / 3
-    related = share >= _OVERLAP or first_is_same
+    first_is_same = pairs[:1] == [(0, 0)] and _is_sure(stated[0], known[0]) and sure >= 1 / 3
+    related = sure >= _OVERLAP or first_is_same
     return AuthorComparison("changed" if related else "other", share, missing, added)
 
 
@@ -370,6 +404,8 @@ def compare_authors(
 _PREPRINT_DOI = re.compile(
     r"10\.(?:48550|31234|2139|21203|26434|20944|36227|5281|6084)/|10\.1101/(?:\d{6}$|\d{4}\.\d\d\.)"
 )
+_NO_DOI = "10.5555/"
+"""ACM's ids of papers without a DOI."""
 _PREPRINT = re.compile(r"arxiv|\bcorr\b|biorxiv|medrxiv|preprint|ssrn|eprint", re.IGNORECASE)
 _PROCEEDINGS = re.compile(
     r"\b(?:proc\b|proceedings|conference|conf\b|symposium|workshop|companion)", re.IGNORECASE
@@ -394,6 +430,14 @@ def _kind(type: str | None, venue: str | None, doi: str | None, text: str = "") 
     if _PROCEEDINGS.search(venue or text):
         return "proceedings"
     return "journal" if _JOURNAL.search(venue or text) else ""
+
+
+def _kinds(stated: StatedReference, known: CandidateDocument) -> tuple[str, str]:
+    """Return the kinds of a stated work and of a record."""
+    is_preprint = bool(stated.arxiv) and not stated.venue
+    text = stated.text if stated.is_parsed else ""
+    ours = "preprint" if is_preprint else _kind(stated.type, stated.venue, stated.doi, text)
+    return ours, _kind(known.type, known.venue, known.doi)
 
 
 def _same_venue(stated: str, known: str | None) -> bool | None:
@@ -447,7 +491,11 @@ class _Comparison:
     @property
     def is_version(self) -> bool:
         """True if title and authors are those of the document, even with wrong details."""
-        return self.title.relation == "same" and self.authors.relation != "other"
+        if self.title.relation != "same" or self.authors.relation == "other":
+            return False
+        return (
+            not self.title.is_cut or self.is_named or self.authors.relation in ("same", "unknown")
+        )
 
     @property
     def is_named(self) -> bool:
@@ -514,7 +562,9 @@ class ReferenceChecker:
         )
 
 
-_MOST_CANDIDATES = 8
+_MOST_CANDIDATES = 6
+_SIMILAR = 0.3
+"""A title with a smaller share of common words is not similar."""
 
 
 def _as_parsed(stated: StatedReference) -> ParsedReference:
@@ -529,11 +579,13 @@ def _compare(
     stated: StatedReference, query: ReferenceQuery, known: CandidateDocument
 ) -> _Comparison:
     title = compare_titles(stated, known, query)
+    same_doi = bool(stated.doi) and stated.doi == known.doi
+    same_arxiv = bool(stated.arxiv) and stated.arxiv == known.arxiv
+    if title.share < _SIMILAR and not (same_doi or same_arxiv):
+        return _Comparison(known, title, AuthorComparison("other"), same_doi, same_arxiv)
     authors = compare_authors(stated.authors, known.authors, and_others=stated.and_others)
     if stated.is_parsed:
         authors = _trust_parsed(stated, query, known, authors)
-    same_doi = bool(stated.doi) and stated.doi == known.doi
-    same_arxiv = bool(stated.arxiv) and stated.arxiv == known.arxiv
     return _Comparison(known, title, authors, same_doi, same_arxiv)
 
 
@@ -556,6 +608,10 @@ def _trust_parsed(
     ]
     if not inside or authors.relation in ("same", "unknown"):
         return authors
+    title = set(title_words(known.title))
+    extra = [at for at in authors.added if title.isdisjoint(title_words(stated.authors[at]))]
+    if authors.relation == "added" and extra:
+        return authors._replace(added=tuple(extra))
     if all(inside) and authors.relation != "order":
         return AuthorComparison("same", 1.0)
     missing = tuple(at for at in authors.missing if at >= len(inside) or not inside[at])
@@ -563,6 +619,8 @@ def _trust_parsed(
         return AuthorComparison("same", 1.0)
     if authors.relation == "other" and sum(inside) >= max(1, len(inside) / 2):
         return AuthorComparison("unknown")
+    if stated.and_others and inside[0] and authors.relation != "order":
+        return AuthorComparison("same", 1.0)
     return authors._replace(missing=missing)
 
 
@@ -579,7 +637,7 @@ def _decide(
         return _check_details(stated, versions, ordered, options)
     if renamed := next((each for each in ordered if _is_renamed(stated, each, options)), None):
         return _check_details(stated, [renamed], ordered, options)
-    nearest = ordered[0].document if ordered and ordered[0].title.share >= 0.3 else None
+    nearest = ordered[0].document if ordered and ordered[0].title.share >= _SIMILAR else None
     shown, shown_id = (describe(nearest), nearest.doc_id) if nearest else ("", None)
     evidence = _evidence(stated, ordered)
     if evidence:
@@ -592,9 +650,13 @@ def _decide(
 
 
 def _may_be_version(stated: StatedReference, compared: _Comparison) -> bool:
-    """Return False if only a short title agrees, and nothing says that the work is the same."""
-    if compared.authors.relation not in ("unknown",) or compared.is_named:
+    """Return False for a conference paper beside a journal article by other authors, and if only a
+    short title agrees."""
+    if compared.is_named or compared.authors.relation == "same":
         return True
+    if compared.authors.relation != "unknown":
+        kinds = _kinds(stated, compared.document)
+        return not all(kinds) or kinds[0] == kinds[1]
     apart = _years_apart(stated.year, compared.document.year)
     return _is_distinctive(compared.document.title) or (apart is not None and apart <= 1)
 
@@ -624,9 +686,11 @@ def _is_renamed(stated: StatedReference, each: _Comparison, options: ReferenceOp
     if options.complete:
         return True
     words = sum(max(len(a.split()), len(b.split())) for a, b in title.changes)
-    if stated.is_parsed or words > _MOST_CHANGES or len(title.changes) > _MOST_CHANGES:
+    if words > _MOST_CHANGES or len(title.changes) > _MOST_CHANGES:
         return False
-    if stated.doi and document.doi or stated.arxiv and document.arxiv:
+    if stated.is_parsed and (words > 1 or not all(map(all, title.changes))):
+        return False  # the parser may have cut the title
+    if (stated.doi and document.doi) or (stated.arxiv and document.arxiv):
         return False
     if _pages_differ(stated.pages, document.pages) or stated.year != document.year:
         return False
@@ -637,15 +701,23 @@ def _evidence(
     stated: StatedReference, ordered: Sequence[_Comparison]
 ) -> tuple[CandidateDocument, str] | None:
     """Return the document and the reason that show that a work does not exist, if any."""
-    titled = [each for each in ordered if each.title.relation == "same" and each.document.authors]
-    if titled and stated.authors and _is_distinctive(titled[0].document.title):
+    titled = [
+        each
+        for each in ordered
+        if each.title.relation == "same" and not each.title.is_cut and each.document.authors
+    ]
+    is_swapped = all(each.authors.relation == "other" for each in titled) and stated.authors
+    if titled and is_swapped:
+        first = titled[0].document
+        agrees = stated.year == first.year and _same_venue(stated.venue, first.venue) is not False
+        fewest = 2 if titled[0].is_named else 3 if agrees else 4
         several = any(
-            compare_authors(one.document.authors, titled[0].document.authors).relation == "other"
+            compare_authors(one.document.authors, first.authors).relation == "other"
             for one in titled[1:]
         )
-        apart = _years_apart(stated.year, titled[0].document.year) or 0
-        if not several and (apart <= _FAR_APART or titled[0].is_named):
-            return titled[0].document, "the work with this title is by other authors"
+        is_near = (_years_apart(stated.year, first.year) or 0) <= _FAR_APART or titled[0].is_named
+        if _is_distinctive(first.title, fewest) and is_near and not several:
+            return first, "the work with this title is by other authors"
     for each in ordered:
         is_work = each.document.type not in _CONTAINERS and bool(each.document.title)
         if each.is_named and is_work and stated.title:
@@ -663,8 +735,6 @@ def _blend(
     stated: StatedReference, ordered: Sequence[_Comparison]
 ) -> tuple[CandidateDocument, str] | None:
     """Return the first of two works of these authors whose titles the stated title joins."""
-    if stated.is_parsed:
-        return None
     ours = title_words(stated.title)
     own = [each for each in ordered if each.authors.share > 0 and each.authors.relation != "other"]
     for first in own:
@@ -745,7 +815,7 @@ def _details(stated: StatedReference, each: _Comparison) -> Iterable[tuple[str, 
         detail = Detail("year", str(stated.year), str(known.year), what)
         yield "year", None if apart <= 1 else detail
     moved = other_kind or (other_venue and apart != 0)
-    if stated.doi and known.doi:
+    if stated.doi and known.doi and not f"{stated.doi} {known.doi}".count(_NO_DOI):
         is_preprint = [_PREPRINT_DOI.match(doi) is not None for doi in (stated.doi, known.doi)]
         if stated.doi == known.doi or (is_preprint[0] == is_preprint[1] and not moved):
             detail = Detail("doi", stated.doi, known.doi, f"the record has {known.doi}")
@@ -790,9 +860,7 @@ def _author_detail(stated: StatedReference, each: _Comparison) -> Detail | None:
 
 def _published(stated: StatedReference, versions: Sequence[CandidateDocument]) -> str | None:
     """Return the published version of a stated preprint in words, if the collection has it."""
-    if _kind(stated.type, stated.venue, stated.doi, stated.text) != "preprint" and not (
-        stated.arxiv and not stated.venue
-    ):
+    if not versions or _kinds(stated, versions[0])[0] != "preprint":
         return None
     kinds = ("proceedings", "journal", "book")
     return next((describe(v) for v in versions if _kind(v.type, v.venue, v.doi) in kinds), None)
