@@ -37,14 +37,9 @@ _TYPST = re.compile(
     r"(?:(?<![\w@.\\/])@([\w:.\-]*)|#?\bcite\(\s*(?:<([^<>()\n]*)|label\(\s*\"([^\"\n]*)))\Z"
 )
 _RST = re.compile(r":(?:foot|full)?cite(?::\w+)*:`([^`\n]*)\Z")
-_REST = {
-    "tex": re.compile(r"[^\s,{}\\%]*"),
-    "rst": re.compile(r"[^\s,`]*"),
-    "markdown": re.compile(r"[\w:.#$%&\-+?<>~/]*"),
-    "typst": re.compile(r"[\w:.\-]*"),
-}
-"""The characters of a key after the cursor."""
-_CLOSING = {"tex": "}", "rst": "`", "markdown": "}", "typst": ">"}
+_BARE_REST = re.compile(r"[\w:.#$%&\-+?<>~/]*")
+_REST = re.compile(r"([^\s,{}\\%`<>\"]*)((?:\s*,[^\s,{}\\%`<>\"]*)*\s*[}`>\"]\)*)?")
+"""The rest of a key after the cursor, and the other keys up to the closing bracket."""
 _MARKDOWN_KEY = re.compile(r"[^\W_][\w]*(?:[:.#$%&\-+?<>~/]\w+)*|_\w*")
 _TYPST_KEY = re.compile(r"[\w\-](?:[\w:.\-]*[\w\-])?")
 
@@ -115,17 +110,16 @@ def _point(
     listed = text[first:at]
     start = first + max(listed.rfind(","), listed.rfind("\n")) + 1
     start += len(text[start:at]) - len(text[start:at].lstrip())
-    rest = _REST[form].match(text, at)
-    end = rest.end() if rest else at
     if is_bare:  # the full stop of a sentence is not part of the key
-        end = max(at, start + len(text[start:end].rstrip(":.?&~<>/")))
+        rest = _BARE_REST.match(text, at)
+        end = max(at, start + len(text[start : rest.end() if rest else at].rstrip(":.?&~<>/")))
         return CitePoint(form, start, end, text[start:at], begin, end, is_bare=True)
-    closing, limit = _CLOSING[form], min(len(text), end + _BEFORE)
-    close = re.compile(rf"[^{{}}`<>]*?{re.escape(closing)}\)?").match(text, end, limit)
-    stop = close.end() if close else end
-    keys = f"{text[first:start]},{text[end:stop].rstrip(closing + ')')}".split(",")
+    found = _REST.match(text, at, at + _BEFORE)
+    is_closed = found is not None and found[2] is not None
+    end, close = (found.end(1), found.end()) if found and is_closed else (at, at)
+    keys = re.split(r"[,}`>\")]", f"{text[first:start]},{text[end:close]}")
     others = frozenset(key.strip() for key in keys if key.strip())
-    return CitePoint(form, start, end, text[start:at], begin, stop, others)
+    return CitePoint(form, start, end, text[start:at], begin, close, others)
 
 
 # --- The sentence -----------------------------------------------------------------------------
@@ -215,14 +209,20 @@ class Suggestion(NamedTuple):
     doc_id: str
     key: str
     title: str
-    by: str
+    authors: tuple[str, ...]
     year: int | None
     in_bib: bool
 
     @property
+    def by(self) -> str:
+        """The first authors."""
+        return format_authors(self.authors) if self.authors else ""
+
+    @property
     def words(self) -> str:
         """All words by which an editor can filter."""
-        return " ".join(filter(None, (self.key, self.by, self.title, str(self.year or ""))))
+        names = (each.replace(",", "") for each in self.authors)
+        return " ".join(filter(None, (self.key, *names, self.title, str(self.year or ""))))
 
     def describe(self, venue: str = "", doi: str = "") -> str:
         """Return the record as Markdown."""
@@ -343,8 +343,8 @@ class Suggester:
         for row in rows:
             name = row["doc_id"]
             key = mine.keys.get(name) or renamed.get(name) or clean_key(row["cite_key"])
-            by = format_authors(row["authors"] or ())
-            found.append(Suggestion(name, key, row["title"], by, row["year"], name in mine.keys))
+            authors, title = tuple(row["authors"] or ()), row["title"]
+            found.append(Suggestion(name, key, title, authors, row["year"], name in mine.keys))
         return found
 
     def _rename(self, doc_ids: Sequence[str], mine: AuthorKeys) -> dict[str, str]:
@@ -389,8 +389,10 @@ class Suggester:
 
 def suggestion_from_entry(entry: Entry) -> Suggestion:
     """Return an entry of a .bib file that the collection does not have."""
-    by = entry.text.partition(". ")[0] if entry.text != entry.title else ""
-    return Suggestion("", entry.key, entry.title, by, entry.year, in_bib=True)
+    authors = tuple(
+        entry.text.removesuffix(f". {entry.year}").partition(f". {entry.title}")[0].split("; ")
+    )
+    return Suggestion("", entry.key, entry.title, authors, entry.year, in_bib=True)
 
 
 _ABSTRACT = 600

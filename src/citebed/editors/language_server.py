@@ -10,13 +10,14 @@ import asyncio
 import logging
 import os
 import re
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+import sys
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 from urllib.parse import unquote
 
 from lsprotocol import types
@@ -46,6 +47,7 @@ from citebed.editors.completion import (
 from citebed.editors.projects import Project, read_project, read_text
 from citebed.errors import CitebedError
 from citebed.retrieval.index.layout import description_version
+from citebed.retrieval.library.library import Library
 from citebed.retrieval.memory import LruCache
 from citebed.wording import count as count_things
 from citebed.writing.check import check_draft
@@ -69,6 +71,8 @@ _FIRST_READ = 5.0
 _ACTIONS = 3
 """Suggestions for a sentence in the menu of code actions."""
 _SENTENCES = 64
+_SWITCH = 0.0005
+"""Seconds that a thread which reads a draft may keep a request waiting for Python's lock."""
 NOT_THIS = "citebed.notThis"
 _SEVERITIES = {
     "error": types.DiagnosticSeverity.Error,
@@ -197,7 +201,9 @@ class OpenCollection:
         library = workbench.library
         library.recommender.prepare()
         library.finder.complete("prepare 2000")
-        self.suggester = Suggester(library)
+        suggester = Suggester(library)
+        suggester.rank("As Smith (2000) showed, everything is loaded now.", frozenset())
+        self.suggester = suggester
 
     def get_rejected(self, draft: str) -> frozenset[str]:
         """Return the papers that the author rejected for a draft."""
@@ -220,18 +226,41 @@ class OpenCollection:
         self.rejected = LruCache(_SENTENCES)
 
 
+class Reading(NamedTuple):
+    """A project as it was read: with the texts of the editor, and the author's keys."""
+
+    project: Project
+    mine: AuthorKeys
+    texts: Mapping[Path, str]
+    stamp: object
+
+    def is_of(self, path: Path, texts: Mapping[Path, str], library: Library | None) -> bool:
+        """Return True if the project contains a file and nothing in it has changed."""
+        used = self.project.paths
+        same = path in used and all(self.texts.get(each) == texts.get(each) for each in used)
+        return same and self.mine.library is library and self.stamp == self.project.stamp
+
+
 @dataclass
 class OpenDraft:
-    """An open document: its project and .bib files when they were last read."""
+    """An open document, and its project when it was last read."""
 
     uri: str
     path: Path | None
     collection: OpenCollection | None = None
-    project: Project | None = None
-    mine: AuthorKeys = field(default_factory=AuthorKeys)
+    reading: Reading | None = None
     is_read: asyncio.Event = field(default_factory=asyncio.Event)
     timer: asyncio.TimerHandle | None = None
-    stamp: object = None
+
+    @property
+    def mine(self) -> AuthorKeys:
+        """The author's .bib files."""
+        return self.reading.mine if self.reading else AuthorKeys()
+
+    @property
+    def project(self) -> Project | None:
+        """The draft with the files that belong to it."""
+        return self.reading.project if self.reading else None
 
 
 # --- The server -------------------------------------------------------------------------------
@@ -356,10 +385,17 @@ class CitebedServer(LanguageServer):
 
     def _did_change(self, params: Any) -> None:
         changed = self._drafts.get(unquote(params.text_document.uri))
-        for each in self._drafts.values():
-            files = each.project.files | {*each.project.bibs} if each.project else frozenset()
-            if each is changed or (changed and changed.path in files):
-                self._schedule(each, _PAUSE)
+        if changed is not None:
+            self._schedule(changed, _PAUSE)
+            if changed.path and changed.path.suffix.lower() == ".bib":
+                self._schedule_users(changed.path)
+
+    def _schedule_users(self, path: Path) -> None:
+        """Read the drafts again that use a .bib file, each project once."""
+        users = {each.project.root: each for each in self._drafts.values()
+                 if each.project and path in each.project.bibs and each.path != path}  # fmt: skip
+        for each in users.values():
+            self._schedule(each, _PAUSE)
 
     def _did_change_files(self, _: Any) -> None:
         for each in self._drafts.values():
@@ -424,8 +460,13 @@ class CitebedServer(LanguageServer):
             for each in [*self._drafts.values()]:
                 if each.collection is None and each.path is not None:
                     each.collection = self._collection_near(each.path.parent)
-                if each.project is not None and each.stamp != each.project.stamp:
-                    self._schedule(each, 0)
+            stamps = {
+                each.reading.project.root: each
+                for each in [*self._drafts.values()]
+                if each.reading and each.reading.stamp != each.reading.project.stamp
+            }
+            for each in stamps.values():
+                self._schedule(each, 0)
 
     # --- Projects and diagnostics ---
 
@@ -436,48 +477,51 @@ class CitebedServer(LanguageServer):
         loop = asyncio.get_running_loop()
         draft.timer = loop.call_later(pause, lambda: self._start(self._read(draft)))
 
+    def _texts(self) -> dict[Path, str]:
+        """Return the texts of all open files."""
+        documents = self.workspace.text_documents.values()
+        local = [each for each in documents if each.uri.startswith("file:")]
+        return {Path(os.path.abspath(each.path)): each.source for each in local}
+
     async def _read(self, draft: OpenDraft) -> None:
         """Read a draft's files and .bib files, check it, and publish the diagnostics."""
-        documents = {
-            Path(os.path.abspath(each.path)): each
-            for each in self.workspace.text_documents.values() if each.uri.startswith("file:")
-        }  # fmt: skip
-        texts = {path: each.source for path, each in documents.items()}
-        versions = {path: each.version for path, each in documents.items()}
-        suggester = draft.collection.suggester if draft.collection else None
-        if draft.path is None:
+        path, roots, texts = draft.path, self._roots(), self._texts()
+        if path is None:
             draft.is_read.set()
             return
-        path, roots = draft.path, self._roots()
+        collection = draft.collection
+        suggester = collection.suggester if collection else None
         library = suggester.library if suggester else None
-        is_same = draft.project is not None and draft.mine.library is library
-        before = draft.project.bibs if draft.project and is_same else None
+        known = [each.reading for each in self._drafts.values() if each.reading]
 
-        def work() -> tuple[Project, AuthorKeys, object]:
+        def work() -> tuple[Reading, bool]:
+            same = next((each for each in known if each.is_of(path, texts, library)), None)
+            if same is not None:
+                return same, False
             project = read_project(path, texts, roots)
-            mine = draft.mine
-            if project.bibs != before:
-                mine = AuthorKeys.read(list(project.bibs.values()), library)
-            return project, mine, project.stamp
+            old = next((each.mine for each in known if each.project.bibs == project.bibs
+                        and each.mine.library is library), None)  # fmt: skip
+            mine = old or AuthorKeys.read(list(project.bibs.values()), library)
+            return Reading(project, mine, texts, project.stamp), True
 
-        read = await self._run(self._slow, work)
-        if read is None or unquote(draft.uri) not in self._drafts:
-            return
-        draft.project, draft.mine, draft.stamp = read
+        reading, is_new = await self._run(self._slow, work) or (None, False)
+        draft.reading = reading or draft.reading
         draft.is_read.set()
+        if reading is None or not is_new:
+            return
+        for each in self._drafts.values():  # the other open files of the project
+            if each.path in reading.project.files and each.collection is collection:
+                each.reading = reading
+                each.is_read.set()
         if not self._checks:
             return
-        project = draft.project
-        workbench = draft.collection.workbench if draft.collection else None
+        workbench = collection.workbench if collection else None
         units = self.workspace.position_codec.client_num_units
-        rows = await self._run(self._slow, partial(_check, project, path, texts, workbench, units))
-        now = {
-            Path(os.path.abspath(each.path)): each.version
-            for each in self.workspace.text_documents.values() if each.uri.startswith("file:")
-        }  # fmt: skip
-        used = {*project.files, *project.bibs, path}
-        if rows is not None and all(now.get(each) == versions.get(each) for each in used):
-            self._publish(project.root, rows)
+        check = partial(_check, reading.project, path, texts, workbench, units)
+        rows, now = await self._run(self._slow, check), self._texts()
+        is_current = all(now.get(each) == texts.get(each) for each in reading.project.paths)
+        if rows is not None and is_current and unquote(draft.uri) in self._drafts:
+            self._publish(reading.project.root, rows)
 
     def _publish(self, root: Path, rows: dict[Path, list[types.Diagnostic]]) -> None:
         """Send the diagnostics of a project, and clear those of its other files."""
@@ -644,7 +688,7 @@ class CitebedServer(LanguageServer):
         named, sentence, listed = await self._fresh(document, work) or (None, "", [])
         if named is not None and not named.in_bib:
             title = f"Add {named.key} to {_bib_path(draft).name}"
-            edits = await self._run(self._slow, partial(self._add_entry, draft, named))
+            edits = await self._run(self._quick, partial(self._add_entry, draft, named))
             if edits:
                 kind = types.CodeActionKind.QuickFix
                 actions.append(types.CodeAction(title, kind, edit=_edit(edits)))
@@ -659,7 +703,7 @@ class CitebedServer(LanguageServer):
                 types.Range(position, position), format_citation(form, each.key)
             )
             edits = [] if each.in_bib else await self._run(
-                self._slow, partial(self._add_entry, draft, each)) or []  # fmt: skip
+                self._quick, partial(self._add_entry, draft, each)) or []  # fmt: skip
             more = "" if each.in_bib else f", and add it to {_bib_path(draft).name}"
             title = f"Cite {each.key}{more}: {each.title} ({each.year or 'no year'})"
             kind = types.CodeActionKind.RefactorRewrite
@@ -822,6 +866,7 @@ def serve(collection: Path | None = None, port: int | None = None) -> bool:
     """Serve one editor on standard input and output, or on a TCP port of this machine. Return True
     if the editor ended the session properly."""
     server = CitebedServer(collection)
+    sys.setswitchinterval(_SWITCH)
     logging.getLogger("pygls").setLevel(logging.CRITICAL)  # it logs every cancelled request
     if port is not None:
         server.start_tcp("127.0.0.1", port)

@@ -33,9 +33,14 @@ class Project:
     problem: str = ""
 
     @property
+    def paths(self) -> frozenset[Path]:
+        """All files of the project."""
+        return self.files | {*self.bibs}
+
+    @property
     def stamp(self) -> tuple[tuple[int, int], ...]:
         """A value that changes if a file of the project changes on the disk."""
-        return tuple(_stamp(path) for path in sorted({*self.files, *self.bibs}))
+        return tuple(_stamp(path) for path in sorted(self.paths))
 
 
 def _stamp(path: Path) -> tuple[int, int]:
