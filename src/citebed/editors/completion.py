@@ -38,7 +38,7 @@ _TYPST = re.compile(
 )
 _RST = re.compile(r":(?:foot|full)?cite(?::\w+)*:`([^`\n]*)\Z")
 _BARE_REST = re.compile(r"[\w:.#$%&\-+?<>~/]*")
-_REST = re.compile(r"([^\s,{}\\%`<>\"]*)((?:\s*,[^\s,{}\\%`<>\"]*)*\s*[}`>\"]\)*)?")
+_REST = re.compile(r"((?![.;:!?)\]])[^\s,{}\\%`<>\"]*)((?:\s*,[^\s,{}\\%`<>\"]*)*\s*[}`>\"]\)*)?")
 """The rest of a key after the cursor, and the other keys up to the closing bracket."""
 _MARKDOWN_KEY = re.compile(r"[^\W_][\w]*(?:[:.#$%&\-+?<>~/]\w+)*|_\w*")
 _TYPST_KEY = re.compile(r"[\w\-](?:[\w:.\-]*[\w\-])?")

@@ -11,7 +11,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -133,8 +133,8 @@ class _Protocol(LanguageServerProtocol):
     def refuse(self, message_id: object, code: int, what: str) -> None:
         """Send an error response; an invalid id becomes null."""
         is_id = isinstance(message_id, int | str) and not isinstance(message_id, bool)
-        error = types.ResponseError(code=int(code), message=what)
-        self._send_response(message_id if is_id else None, error=error)  # type: ignore[arg-type]
+        error = {"code": int(code), "message": what}
+        self._send_data({"jsonrpc": "2.0", "id": message_id if is_id else None, "error": error})
 
     def open_workspace(self) -> None:
         """Use texts with lines as the protocol defines them."""
@@ -314,7 +314,7 @@ class CitebedServer(LanguageServer):
         """Log an error outside of requests; reply to text that is not JSON."""
         if isinstance(error, ValueError | RecursionError):
             self.protocol.refuse(None, types.ErrorCodes.ParseError, "this is not JSON")
-        if not isinstance(error, JsonRpcException):
+        elif not isinstance(error, JsonRpcException):
             _LOG.warning("%s: %s", getattr(source, "__name__", source), error)
 
     def _tell(self, message: str, kind: types.MessageType = types.MessageType.Warning) -> None:
@@ -382,18 +382,22 @@ class CitebedServer(LanguageServer):
         self._drafts[unquote(uri)] = made
         made.collection = self._collection_near(made.path.parent if made.path else None)
         self._schedule(made, 0)
+        self._schedule_users(made.path)
 
     def _did_change(self, params: Any) -> None:
         changed = self._drafts.get(unquote(params.text_document.uri))
         if changed is not None:
             self._schedule(changed, _PAUSE)
-            if changed.path and changed.path.suffix.lower() == ".bib":
-                self._schedule_users(changed.path)
+            self._schedule_users(changed.path)
 
-    def _schedule_users(self, path: Path) -> None:
+    def _users(self, path: Path | None) -> list[OpenDraft]:
+        """Return the open drafts that use a .bib file."""
+        return [each for each in self._drafts.values()
+                if each.path != path and each.project and path in each.project.bibs]  # fmt: skip
+
+    def _schedule_users(self, path: Path | None) -> None:
         """Read the drafts again that use a .bib file, each project once."""
-        users = {each.project.root: each for each in self._drafts.values()
-                 if each.project and path in each.project.bibs and each.path != path}  # fmt: skip
+        users = {each.project.root: each for each in self._users(path) if each.project}
         for each in users.values():
             self._schedule(each, _PAUSE)
 
@@ -407,6 +411,7 @@ class CitebedServer(LanguageServer):
             return
         if closed.timer:
             closed.timer.cancel()
+        self._schedule_users(closed.path)
         open_roots = {each.project.root for each in self._drafts.values() if each.project}
         for root in [*self._published]:
             if root not in open_roots:
@@ -513,7 +518,8 @@ class CitebedServer(LanguageServer):
             if each.path in reading.project.files and each.collection is collection:
                 each.reading = reading
                 each.is_read.set()
-        if not self._checks:
+        is_part = path.suffix.lower() == ".bib" and self._users(path)  # checked with its drafts
+        if is_part or not self._checks:
             return
         workbench = collection.workbench if collection else None
         units = self.workspace.position_codec.client_num_units
@@ -540,18 +546,23 @@ class CitebedServer(LanguageServer):
 
     # --- Requests ---
 
-    async def _fresh(self, document: TextDocument, work: Callable[[], _T]) -> _T | None:
-        """Run work on the current text of a document; raise an error if the text changes."""
+    async def _fresh(
+        self, document: TextDocument, work: Callable[[Callable[[], None]], _T]
+    ) -> _T | None:
+        """Run work on the current text of a document; raise an error if the text changes. The work
+        can call a function between its steps, so that old work ends early."""
         version = document.version
 
-        def run() -> _T:
+        def check() -> None:
             if document.version != version:
                 raise _Stale
-            return work()
+
+        def run() -> _T:
+            check()
+            return work(check)
 
         found = await self._run(self._quick, run)
-        if document.version != version:
-            raise _Stale
+        check()
         return found
 
     async def _complete(self, params: types.CompletionParams) -> types.CompletionList | None:
@@ -572,11 +583,13 @@ class CitebedServer(LanguageServer):
         collection, mine = draft.collection, draft.mine
         number = next(self._numbers)
 
-        def work() -> list[Suggestion]:
+        def work(check: Callable[[], None]) -> list[Suggestion]:
             if collection is None or collection.suggester is None:
                 return [suggestion_from_entry(each) for each in mine.match(point.typed)]
             sentence = self._asked[number] = sentence_at(text, at, form, point)
             excluded = collection.get_rejected(str(draft.path))
+            collection.suggester.rank(sentence, excluded)  # kept for the next letter
+            check()
             return collection.suggester.suggest(sentence, point.typed, mine, excluded=excluded)
 
         found = await self._fresh(document, work)
@@ -675,7 +688,7 @@ class CitebedServer(LanguageServer):
         at, text = document.offset_at_position(params.range.end), document.source
         mine, rejected = draft.mine, draft.collection.get_rejected if draft.collection else None
 
-        def work() -> tuple[Suggestion | None, str, list[Suggestion]]:
+        def work(_: object) -> tuple[Suggestion | None, str, list[Suggestion]]:
             if found is not None:
                 return suggester.look_up(found[3], mine), "", []
             if is_automatic or rejected is None:  # a lamp at every sentence would disturb
@@ -691,7 +704,7 @@ class CitebedServer(LanguageServer):
             edits = await self._run(self._quick, partial(self._add_entry, draft, named))
             if edits:
                 kind = types.CodeActionKind.QuickFix
-                actions.append(types.CodeAction(title, kind, edit=_edit(edits)))
+                actions.append(types.CodeAction(title, kind, edit=self._edit(edits)))
         place = end_of_sentence(text, at, sentence) if sentence else at
         line = text.count("\n", 0, place)
         where = document.position_codec.client_num_units(
@@ -710,7 +723,7 @@ class CitebedServer(LanguageServer):
             own = types.TextDocumentEdit(
                 types.OptionalVersionedTextDocumentIdentifier(uri, document.version), [written]
             )
-            actions.append(types.CodeAction(title, kind, edit=_edit([own, *edits])))
+            actions.append(types.CodeAction(title, kind, edit=self._edit([own, *edits])))
         for each in listed:
             command = types.Command("Not this", NOT_THIS, arguments=[uri, each.doc_id, sentence])
             title = f"Not this: {each.title} ({each.year or 'no year'})"
@@ -742,6 +755,15 @@ class CitebedServer(LanguageServer):
             *made,
             types.TextDocumentEdit(about, [types.TextEdit(types.Range(end, end), added)]),
         ]
+
+    def _edit(self, changes: Sequence[Any]) -> types.WorkspaceEdit:
+        """Return changes of documents in the form that the editor understands."""
+        workspace = self.client_capabilities.workspace
+        edit = workspace.workspace_edit if workspace else None
+        if edit is not None and edit.document_changes:
+            return types.WorkspaceEdit(document_changes=[*changes])
+        texts = [each for each in changes if isinstance(each, types.TextDocumentEdit)]
+        return types.WorkspaceEdit(changes={each.text_document.uri: each.edits for each in texts})
 
     async def _not_this(self, uri: str, doc_id: str, sentence: str) -> None:
         """Never suggest a paper for this draft again."""
@@ -783,10 +805,6 @@ def _bib_path(draft: OpenDraft) -> Path:
         return next(iter(project.bibs))
     root = project.root if project else draft.path
     return (root.parent if root else Path.cwd()) / "references.bib"
-
-
-def _edit(changes: Iterable[Any]) -> types.WorkspaceEdit:
-    return types.WorkspaceEdit(document_changes=[*changes])
 
 
 def _check(

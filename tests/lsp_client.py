@@ -20,8 +20,9 @@ Message = dict[str, Any]
 class Client:
     """A client with the texts of its open documents."""
 
-    def __init__(self, process: subprocess.Popen[bytes], wait: float = 60.0) -> None:
-        assert process.stdin is not None and process.stdout is not None
+    def __init__(self, process: subprocess.Popen[bytes], wait: float = 15.0) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
         self.process, self._wait = process, wait
         self._in, self._out = process.stdin, process.stdout
         self.diagnostics: dict[str, list[Message]] = {}
@@ -141,7 +142,7 @@ class Client:
 
 
 @contextmanager
-def running(*arguments: str, wait: float = 60.0, **environment: str) -> Iterator[Client]:
+def running(*arguments: str, wait: float = 15.0, **environment: str) -> Iterator[Client]:
     """Start the language server; end it with the protocol's own words."""
     command = [sys.executable, "-m", "citebed", "lsp", *arguments]
     with subprocess.Popen(
