@@ -317,15 +317,12 @@ class CitebedServer(LanguageServer):
         elif not isinstance(error, JsonRpcException):
             _LOG.warning("%s: %s", getattr(source, "__name__", source), error)
 
-    def _tell(self, message: str, kind: types.MessageType = types.MessageType.Warning) -> None:
+    def _tell(self, message: str) -> None:
         """Show a message, once per session."""
         if message not in self._messages:
             self._messages.add(message)
+            kind = types.MessageType.Warning
             self.window_show_message(types.ShowMessageParams(kind, f"citebed: {message}"))
-
-    def _note(self, message: str) -> None:
-        _LOG.info(message)
-        self.window_log_message(types.LogMessageParams(types.MessageType.Info, message))
 
     async def _run(self, executor: Executor, work: Callable[[], _T]) -> _T | None:
         """Run work in a thread; show an error that the user can fix and return ``None``."""
@@ -354,11 +351,8 @@ class CitebedServer(LanguageServer):
         given = params.initialization_options
         if isinstance(given, dict):
             self._checks = given.get("diagnostics") is not False
-            if (
-                self._given is None
-                and isinstance(wanted := given.get("collection"), str)
-                and wanted
-            ):
+            wanted = given.get("collection")
+            if self._given is None and isinstance(wanted, str) and wanted:
                 root = (self._roots() or [Path.cwd()])[0]
                 self._given = root / Path(wanted).expanduser()
 
@@ -388,17 +382,17 @@ class CitebedServer(LanguageServer):
         changed = self._drafts.get(unquote(params.text_document.uri))
         if changed is not None:
             self._schedule(changed, _PAUSE)
-            self._schedule_users(changed.path)
+            if changed.path and changed.path.suffix.lower() == ".bib":
+                self._schedule_users(changed.path)
 
-    def _users(self, path: Path | None) -> list[OpenDraft]:
-        """Return the open drafts that use a .bib file."""
-        return [each for each in self._drafts.values()
-                if each.path != path and each.project and path in each.project.bibs]  # fmt: skip
+    def _users(self, path: Path | None) -> dict[Path, OpenDraft]:
+        """Return an open draft of each project that uses a file, by the project's root."""
+        return {each.project.root: each for each in self._drafts.values()
+                if each.path != path and each.project and path in each.project.paths}  # fmt: skip
 
     def _schedule_users(self, path: Path | None) -> None:
-        """Read the drafts again that use a .bib file, each project once."""
-        users = {each.project.root: each for each in self._users(path) if each.project}
-        for each in users.values():
+        """Read the drafts again that use a file."""
+        for each in self._users(path).values():
             self._schedule(each, _PAUSE)
 
     def _did_change_files(self, _: Any) -> None:
@@ -449,7 +443,8 @@ class CitebedServer(LanguageServer):
         await self._run(self._slow, collection.load)
         if collection.suggester is not None:
             size = count_things(len(collection.suggester.library.index.ids), "paper")
-            self._note(f"citebed: {collection.folder} is open ({size})")
+            message = f"citebed: {collection.folder} is open ({size})"
+            self.window_log_message(types.LogMessageParams(types.MessageType.Info, message))
         for each in self._drafts.values():
             if each.collection is collection:
                 self._schedule(each, 0)
@@ -565,6 +560,14 @@ class CitebedServer(LanguageServer):
         check()
         return found
 
+    async def _wait_for_keys(self, draft: OpenDraft) -> None:
+        """Wait until the .bib files of a new draft are read, but not for long."""
+        if not draft.is_read.is_set():
+            try:
+                await asyncio.wait_for(draft.is_read.wait(), _FIRST_READ)
+            except TimeoutError:
+                _LOG.info("%s is not read yet", draft.path)
+
     async def _complete(self, params: types.CompletionParams) -> types.CompletionList | None:
         document = self._open_text(params.text_document.uri)
         form = self._form(document) if document else None
@@ -575,11 +578,7 @@ class CitebedServer(LanguageServer):
         point = find_cite_point(text, at, form)
         if point is None:
             return None
-        if not draft.is_read.is_set():
-            try:
-                await asyncio.wait_for(draft.is_read.wait(), _FIRST_READ)
-            except TimeoutError:
-                _LOG.info("%s is not read yet", draft.path)
+        await self._wait_for_keys(draft)
         collection, mine = draft.collection, draft.mine
         number = next(self._numbers)
 
@@ -662,10 +661,9 @@ class CitebedServer(LanguageServer):
         if found is None or found[1].project is None:
             return None
         for path, text in found[1].project.bibs.items():
-            at = text.find(
-                next((part for key, part in split_entries(text) if key == found[3]), "\0")
-            )
-            if at >= 0:
+            entry = next((part for key, part in split_entries(text) if key == found[3]), "")
+            if entry:
+                at = text.index(entry)
                 start = types.Position(text.count("\n", 0, at), 0)
                 return types.Location(from_fs_path(str(path)) or "", types.Range(start, start))
         return None
@@ -683,6 +681,7 @@ class CitebedServer(LanguageServer):
         form = self._form(document)
         if suggester is None or form is None:
             return actions or None
+        await self._wait_for_keys(draft)
         found = self._key_at(uri, params.range.start)
         is_automatic = params.context.trigger_kind == types.CodeActionTriggerKind.Automatic
         at, text = document.offset_at_position(params.range.end), document.source
@@ -699,62 +698,53 @@ class CitebedServer(LanguageServer):
             return None, sentence, listed
 
         named, sentence, listed = await self._fresh(document, work) or (None, "", [])
-        if named is not None and not named.in_bib:
-            title = f"Add {named.key} to {_bib_path(draft).name}"
-            edits = await self._run(self._quick, partial(self._add_entry, draft, named))
-            if edits:
-                kind = types.CodeActionKind.QuickFix
-                actions.append(types.CodeAction(title, kind, edit=self._edit(edits)))
+        fix, rewrite = types.CodeActionKind.QuickFix, types.CodeActionKind.RefactorRewrite
+        bib = _bib_path(draft).name
+        if named is not None and (edits := await self._add_entry(draft, named)):
+            edit = self._edit(edits)
+            actions.append(types.CodeAction(f"Add {named.key} to {bib}", fix, edit=edit))
         place = end_of_sentence(text, at, sentence) if sentence else at
-        line = text.count("\n", 0, place)
-        where = document.position_codec.client_num_units(
-            text[text.rfind("\n", 0, place) + 1 : place]
-        )
-        position = types.Position(line, where)
+        before = text[text.rfind("\n", 0, place) + 1 : place]
+        units = document.position_codec.client_num_units(before)
+        end = types.Position(text.count("\n", 0, place), units)
+        about = types.OptionalVersionedTextDocumentIdentifier(uri, document.version)
         for each in listed:
-            written = types.TextEdit(
-                types.Range(position, position), format_citation(form, each.key)
-            )
-            edits = [] if each.in_bib else await self._run(
-                self._quick, partial(self._add_entry, draft, each)) or []  # fmt: skip
-            more = "" if each.in_bib else f", and add it to {_bib_path(draft).name}"
-            title = f"Cite {each.key}{more}: {each.title} ({each.year or 'no year'})"
-            kind = types.CodeActionKind.RefactorRewrite
-            own = types.TextDocumentEdit(
-                types.OptionalVersionedTextDocumentIdentifier(uri, document.version), [written]
-            )
-            actions.append(types.CodeAction(title, kind, edit=self._edit([own, *edits])))
+            written = types.TextEdit(types.Range(end, end), format_citation(form, each.key))
+            edits = await self._add_entry(draft, each)
+            title = f"Cite {each.key}{f', and add it to {bib}' if edits else ''}: {each.title}"
+            edit = self._edit([types.TextDocumentEdit(about, [written]), *edits])
+            actions.append(types.CodeAction(title, rewrite, edit=edit))
         for each in listed:
-            command = types.Command("Not this", NOT_THIS, arguments=[uri, each.doc_id, sentence])
-            title = f"Not this: {each.title} ({each.year or 'no year'})"
-            actions.append(types.CodeAction(title, types.CodeActionKind.RefactorRewrite,
-                                            command=command))  # fmt: skip
+            title, arguments = f"Not this: {each.title}", [uri, each.doc_id, sentence]
+            command = types.Command(title, NOT_THIS, arguments=arguments)
+            actions.append(types.CodeAction(title, rewrite, command=command))
         return actions or None
 
-    def _add_entry(self, draft: OpenDraft, wanted: Suggestion) -> list[Any]:
-        """Return the changes that append a paper's entry to the author's .bib file."""
+    async def _add_entry(self, draft: OpenDraft, wanted: Suggestion) -> list[Any]:
+        """Return the changes that append a paper's entry to the author's .bib file; none if the
+        file has it."""
         workbench = draft.collection.workbench if draft.collection else None
-        if workbench is None or not wanted.doc_id or draft.path is None:
+        if workbench is None or wanted.in_bib or draft.project is None:
             return []
-        path = _bib_path(draft)
+        path, known = _bib_path(draft), draft.project.bibs.get(_bib_path(draft))
+        before = known or ""
+
+        def work() -> str:
+            entry = entry_to_cite(workbench.document(wanted.doc_id), wanted.key)
+            data = before.encode("utf-8", "replace")
+            return with_entries(path, data, [entry])[len(data) :].decode()
+
+        if (added := await self._run(self._quick, work)) is None:
+            return []
         uri = from_fs_path(str(path)) or ""
-        known = draft.project.bibs.get(path) if draft.project else None
-        entry = entry_to_cite(workbench.document(wanted.doc_id), wanted.key)
-        data = (known or "").encode("utf-8", "replace")
-        added = with_entries(path, data, [entry])[len(data) :].decode()
-        last = (known or "").rpartition("\n")[2]
-        codec = self.workspace.position_codec
-        end = types.Position((known or "").count("\n"), codec.client_num_units(last))
+        units = self.workspace.position_codec.client_num_units(before.rpartition("\n")[2])
+        end = types.Position(before.count("\n"), units)
         document = self._open_text(uri)
-        about = types.OptionalVersionedTextDocumentIdentifier(
-            uri, document.version if document else None
-        )
-        made: list[Any] = [] if known is not None else [
-            types.CreateFile(uri, types.CreateFileOptions(ignore_if_exists=True))]  # fmt: skip
-        return [
-            *made,
-            types.TextDocumentEdit(about, [types.TextEdit(types.Range(end, end), added)]),
-        ]
+        version = document.version if document else None
+        about = types.OptionalVersionedTextDocumentIdentifier(uri, version)
+        new = types.CreateFile(uri=uri, options=types.CreateFileOptions(ignore_if_exists=True))
+        change = types.TextDocumentEdit(about, [types.TextEdit(types.Range(end, end), added)])
+        return [change] if known is not None else [new, change]
 
     def _edit(self, changes: Sequence[Any]) -> types.WorkspaceEdit:
         """Return changes of documents in the form that the editor understands."""

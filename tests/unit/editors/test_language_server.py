@@ -25,7 +25,7 @@ Latent semantic indexing 😀 maps words to concepts \\cite{lsi}. 日本 Stemmin
 \\bibliography{refs}
 \\end{document}
 """
-TWO = "Probabilistic models rank documents by relevance \\cite{nosuch}. Pages have links too~\\cite{weights}.\n"
+TWO = "Probabilistic models rank documents by relevance \\cite{nosuch}. Links~\\cite{weights}.\n"
 BIB = """@article{lsi,
   title = {Indexing by Latent Semantic Analysis}, year = {1990},
   author = {Deerwester, Scott and Dumais, Susan T. and Furnas, George W. and Landauer, Thomas K. and
@@ -180,12 +180,8 @@ def test_actions_correct_cite_and_reject(client: Client, main: str, thesis: Path
     assert actions(client, main, at, kind=2) == []  # no lamp at every sentence
     made = actions(client, main, at)
     cite = next(each for each in made if each["title"].startswith("Cite porter1980algorithm"))
-    (added,) = (
-        next(
-            iter(cite["edit"]["changes"][bib]),
-        ),
-    )
-    assert added[0]["newText"].startswith("\n@article{porter1980algorithm,")
+    (added,) = cite["edit"]["changes"][bib]
+    assert added["newText"].startswith("\n@article{porter1980algorithm,")
     (written,) = cite["edit"]["changes"][main]
     line = MAIN.split("\n")[2]
     before = line.encode("utf-16-le")[: 2 * written["range"]["start"]["character"]]
