@@ -165,19 +165,22 @@ def _unmarked(sentence: str) -> str:
     return " ".join(re.sub(rf"\s*{_MARK}", "", sentence).split())
 
 
+_MARKUP_END = r"([^\w\s.!?\\~]{0,3})(?:[^\w.!?\\{\[]|\\\w++|\{[^{}]*+\}|\[[^][]*+\])*+(?=[.!?]|\Z)"
+"""What can follow the last word of a sentence: closing brackets, then citations, then a stop."""
+
+
 def end_of_sentence(text: str, at: int, sentence: str) -> int:
-    """Return the position before the full stop of the sentence at ``at``; ``at`` if citebed cannot
-    find the sentence's last word after it."""
+    """Return the position after the last word of the sentence at ``at``; the end of the word there
+    if citebed cannot find the last one."""
     words = re.findall(r"\w+", sentence)
     gap = _GAP.search(text, at, at + _AROUND)
     stop = gap.start() if gap else min(len(text), at + _AROUND)
-    if not words:
-        return at
-    start = re.compile(r"\w*\Z").search(text, 0, at)
-    place = start.start() if start else at
-    found = re.compile(rf"\b{re.escape(words[-1])}\b[^\s.!?]{{0,3}}(?=[.!?]|\s*\Z)")
-    match = found.search(text, place, stop)
-    return match.end() if match else at
+    own = re.compile(r"\w*\Z").search(text, 0, at)
+    rest = re.compile(r"\w*").match(text, at)
+    place, end = own.start() if own else at, rest.end() if rest else at
+    last = re.compile(rf"\b{re.escape(words[-1])}\b{_MARKUP_END}" if words else r"(?!)")
+    match = last.search(text, place, stop)
+    return match.end(1) if match else end
 
 
 def format_citation(form: Form, key: str) -> str:

@@ -133,6 +133,20 @@ def test_citations_go_before_the_full_stop() -> None:
 
 
 @pytest.mark.parametrize(
+    ("marked", "before"),
+    [
+        (r"One mod|el of \emph{models}. Next.", r"One model of \emph{models}"),
+        (r"One mod|el of models~\cite{a}. Next.", "One model of models"),
+        (r"One mod|el of models \cite[p. 3]{}! Next.", "One model of models"),
+        ("One mod|el of models\n\nNext.", "One model of models"),
+    ],
+)
+def test_citations_go_after_the_last_word(marked: str, before: str) -> None:
+    text, at = split(marked)
+    assert text[: end_of_sentence(text, at, "One model of models.")] == before
+
+
+@pytest.mark.parametrize(
     ("form", "key", "expected"),
     [
         ("tex", "a", r"~\cite{a}"), ("markdown", "a", " [@a]"), ("typst", "a:b", " @a:b"),
