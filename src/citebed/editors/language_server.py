@@ -187,7 +187,6 @@ class OpenCollection:
     def _read_state(self) -> tuple[object, object]:
         return read_state(self.folder), description_version(self.folder / "index")
 
-    @property
     def is_changed(self) -> bool:
         """Return True if the files are complete, and not those that were loaded."""
         state = self._read_state()
@@ -413,7 +412,8 @@ class CitebedServer(LanguageServer):
 
     def _open_text(self, uri: str) -> TextDocument | None:
         """Return an open document; a request about another file reads nothing."""
-        return self.workspace.text_documents.get(unquote(uri))
+        found: TextDocument | None = self.workspace.text_documents.get(unquote(uri))
+        return found
 
     def _form(self, document: TextDocument) -> Form | None:
         named = _LANGUAGES.get((document.language_id or "").lower())
@@ -455,7 +455,7 @@ class CitebedServer(LanguageServer):
         while True:
             await asyncio.sleep(_LOOK)
             for collection in [*self._collections.values()]:
-                if await loop.run_in_executor(self._quick, lambda each=collection: each.is_changed):
+                if await loop.run_in_executor(self._quick, collection.is_changed):
                     await self._load(collection)
             for each in [*self._drafts.values()]:
                 if each.collection is None and each.path is not None:
@@ -753,7 +753,8 @@ class CitebedServer(LanguageServer):
         if edit is not None and edit.document_changes:
             return types.WorkspaceEdit(document_changes=[*changes])
         texts = [each for each in changes if isinstance(each, types.TextDocumentEdit)]
-        return types.WorkspaceEdit(changes={each.text_document.uri: each.edits for each in texts})
+        edits: dict[str, Any] = {each.text_document.uri: each.edits for each in texts}
+        return types.WorkspaceEdit(changes=edits)
 
     async def _not_this(self, uri: str, doc_id: str, sentence: str) -> None:
         """Never suggest a paper for this draft again."""
