@@ -50,6 +50,8 @@ from citebed.writing.reference_check import (
     WRONG,
     ReferenceChecker,
     ReferenceOptions,
+)
+from citebed.writing.reference_comparison import (
     StatedReference,
     stated_from_document,
     stated_from_text,
@@ -356,11 +358,13 @@ def made(arguments: argparse.Namespace) -> None:
             counts: dict[str, Counter[str]] = {}
             pairs = {kind: draw(documents, kind, each, rng) for kind in WANTED}
             gone = [row["doc_id"] for some in pairs.values() for row, _ in some] if removed else []
-            left = documents.filter(~pl.col("doc_id").is_in(gone))
+            title = plain_title(pl.col("title"))  # with reprints and copies
+            twins = documents.filter(pl.col("doc_id").is_in(gone)).select(title).to_series()
+            left = documents.filter(~title.is_in(twins.implode()))
             checker = ReferenceChecker(left)
             for kind, some in pairs.items():
-                if removed and kind == "DOI of another work":
-                    continue
+                if removed and WANTED[kind] == NOT_FOUND:
+                    continue  # these works do not exist
                 stated = [as_bib(new, kind) if form == "bib" else as_printed(new, kind, rng)
                           for _, new in some]  # fmt: skip
                 verdicts = checker.check(stated, ReferenceOptions(this_year=THIS_YEAR))

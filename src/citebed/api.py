@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from citebed.retrieval.pipeline import Pipeline
     from citebed.retrieval.recommend.recommendations import Recommendations
     from citebed.retrieval.tuning import Tuned
+    from citebed.writing.check import CheckReport
 
 _FIELDS = str(RunOptions.fields)
 _T = TypeVar("_T")
@@ -144,6 +145,13 @@ class Workbench(Collection):
         from citebed.report.lint import linted
 
         return linted(self, only, examples=examples)
+
+    def check(self, draft: DraftLike, **options: Any) -> CheckReport:
+        """Check the references of a draft or of a .bib file against the collection; for the options
+        (``complete``, ``hints``) see `CheckOptions`."""
+        from citebed.writing.check import CheckOptions, check_draft
+
+        return check_draft(draft, self, CheckOptions(**options))
 
     def export(
         self,

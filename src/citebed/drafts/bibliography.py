@@ -43,6 +43,9 @@ from citebed.text.normalise import ENTITY_PATTERN, entity_to_text, unique
 from citebed.text.titles import plain_title
 from citebed.wording import list_first, printable
 
+UNKNOWN_KEYS = "cited but not in the bibliography"
+"""The start of the note about keys without an entry."""
+
 
 def read_bibliographies(parsed: ParsedDraft, files: IncludedFiles) -> None:
     """Read the bibliography files that the draft names, and add the entries that it cites.
@@ -70,7 +73,7 @@ def read_bibliographies(parsed: ParsedDraft, files: IncludedFiles) -> None:
         known = {entry.key for entry in parsed.entries}
         unknown = [name for name in parsed.cited_names() if is_key(name) and name not in known]
         if unknown:
-            parsed.note(f"cited but not in the bibliography: {list_first(unknown)}")
+            parsed.note(f"{UNKNOWN_KEYS}: {list_first(unknown)}")
 
 
 def _read_bbl(parsed: ParsedDraft, files: IncludedFiles) -> bool:

@@ -170,7 +170,8 @@ class ParsedDraft:
 
     ``unplaced`` are citations outside of prose: in tables, or by ``\\nocite``. ``author_year`` are
     citations by authors and year without an entry in the bibliography. ``library`` are the texts of
-    its .bib files, ``library_files`` their paths; ``every_entry`` is set if the draft cites all entries (``\\nocite{*}``).
+    its .bib files, ``library_files`` their paths; ``every_entry`` is set if the draft cites all
+    entries (``\\nocite{*}``).
     """
 
     blocks: list[Block] = field(default_factory=list)

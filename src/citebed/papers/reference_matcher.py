@@ -454,6 +454,10 @@ class ReferenceMatcher:
             rows[at] = list(dict.fromkeys((*rows[at], *more)))
         return rows
 
+    def has_title(self, query: ReferenceQuery) -> bool:
+        """Return True if a document has exactly the parsed title of a reference."""
+        return bool(self._by_title.get(query.title))
+
     def load_documents(self, rows: Iterable[int]) -> dict[int, CandidateDocument]:
         """Return the documents in some rows, by row."""
         order = sorted(set(rows))

@@ -19,7 +19,8 @@ from citebed.files.output_files import update_file
 from citebed.papers.reference_matcher import CandidateDocument
 from citebed.text.latex import text_to_latex
 from citebed.wording import printable
-from citebed.writing.reference_check import Detail, same_person
+from citebed.writing.reference_check import Detail
+from citebed.writing.reference_comparison import same_person
 
 
 class Fix(NamedTuple):
@@ -135,9 +136,9 @@ def _new_title(value: str, record: str) -> str | None:
     if "\\" in value:
         return None
     ours, theirs = list(_WORD.finditer(value)), list(_WORD.finditer(record))
-    words = [[word[0].lower() for word in each] for each in (ours, theirs)]
+    left, right = ([word[0].lower() for word in each] for each in (ours, theirs))
     pieces, at = [], 0
-    for tag, a, b, c, d in SequenceMatcher(None, *words, autojunk=False).get_opcodes():
+    for tag, a, b, c, d in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
         if tag == "equal":
             continue
         if a == b or c == d:  # where a word is missing, punctuation may be, too

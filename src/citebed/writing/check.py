@@ -19,10 +19,11 @@ import polars as pl
 from citebed.collection import Collection
 from citebed.collection.formats.bibtex import is_bibtex_name, is_document
 from citebed.collection.formats.bibtex_scanner import RawEntry
-from citebed.drafts.bibliography import bib_text, document_from_entry, read_entries
+from citebed.drafts.bibliography import UNKNOWN_KEYS, document_from_entry, read_entries
+from citebed.drafts.files import decode_text, read_draft_bytes
 from citebed.drafts.parsed_draft import is_key
 from citebed.drafts.reader import DraftLike, resolve_draft
-from citebed.drafts.records import PAGE, Draft, Place
+from citebed.drafts.records import Draft, Place
 from citebed.errors import CitebedError
 from citebed.frames import TableResult
 from citebed.options import option
@@ -31,13 +32,10 @@ from citebed.text.identifiers import arxiv_of, normalise_doi
 from citebed.text.names import name_from_display
 from citebed.text.normalise import unique
 from citebed.writing.bib_fixes import Fix, fix_for
-from citebed.writing.reference_check import (
-    FINE,
-    NOT_FOUND,
-    ReferenceChecker,
-    ReferenceOptions,
+from citebed.writing.reference_check import NOT_FOUND, ReferenceChecker, ReferenceOptions, Verdict
+from citebed.writing.reference_comparison import (
     StatedReference,
-    Verdict,
+    compare_authors,
     stated_from_document,
     stated_from_text,
     title_words,
@@ -68,6 +66,7 @@ _FINDINGS: dict[str, Any] = {
     "line": pl.Int64, "column": pl.Int64, "printed": pl.String, "record": pl.String,
     "nearest": pl.String, "message": pl.String, "fix": pl.String, "fix_line": pl.Int64,
     "fix_column": pl.Int64, "fix_end_line": pl.Int64, "fix_end_column": pl.Int64,
+    "fix_before": pl.String,
 }  # fmt: skip
 _REFERENCES: dict[str, Any] = {
     "key": pl.String, "file": pl.String, "line": pl.Int64, "verdict": pl.String,
@@ -112,6 +111,18 @@ class CheckReport(TableResult):
     notes: tuple[str, ...] = ()
 
     @property
+    def fixes(self) -> dict[str, list[Fix]]:
+        """The corrections of details, by .bib file."""
+        fixes: dict[str, list[Fix]] = {}
+        for row in self.findings.filter(pl.col("fix").is_not_null()).iter_rows(named=True):
+            fix = Fix(
+                row["fix_line"], row["fix_column"], row["fix_end_line"], row["fix_end_column"],
+                row["fix"], row["fix_before"],
+            )  # fmt: skip
+            fixes.setdefault(row["file"], []).append(fix)
+        return fixes
+
+    @property
     def rows(self) -> list[dict[str, Any]]:
         """The findings as rows for programs."""
         return self.findings.to_dicts()
@@ -127,6 +138,10 @@ class CheckReport(TableResult):
         order = ("error", "warning", "note")
         allowed = order[: order.index(on) + 1] if on in order else ()
         return self.findings["severity"].is_in(allowed).any()
+
+    def without_fixes(self) -> CheckReport:
+        """Return the report without the findings that a fix corrects."""
+        return replace(self, findings=self.findings.filter(pl.col("fix").is_null()))
 
     def main_table(self) -> pl.DataFrame:
         """The findings."""
@@ -151,7 +166,7 @@ class _Reference(NamedTuple):
 class _Findings:
     rows: list[dict[str, Any]] = field(default_factory=list)
 
-    def add(
+    def add(  # noqa: PLR0913 - the columns of a finding
         self, kind: str, at: _Reference, message: str, *, nearest: str = "", printed: str = "",
         record: str = "", fix: Fix | None = None,
     ) -> None:  # fmt: skip
@@ -160,7 +175,7 @@ class _Findings:
             "kind": kind, "severity": KINDS[kind][0], "key": at.key, "file": at.file,
             "line": fix.line if fix else at.line, "column": fix.column if fix else at.column,
             "printed": printed, "record": record, "nearest": nearest, "message": message,
-            "fix": fix.text if fix else None,
+            "fix": fix.text if fix else None, "fix_before": fix.before if fix else None,
         }  # fmt: skip
         self.rows.append(row | {f"fix_{p}": getattr(fix, p) if fix else None for p in places})
 
@@ -183,7 +198,7 @@ def check_draft(
     if not is_bibliography:
         _check_keys(read, listed, printed, found)
     references = [*own, *printed]
-    notes = list(read.notes)
+    notes = [note for note in read.notes if not note.startswith(UNKNOWN_KEYS)]  # a finding
     verdicts: list[Verdict] = []
     if collection is None:
         notes.append("no collection: citebed checked keys only, not whether the works exist")
@@ -193,7 +208,9 @@ def check_draft(
         for reference, verdict in zip(references, verdicts, strict=True):
             _report(reference, verdict, found)
         if options.hints:
-            _add_hints(read, collection, found)
+            pairs = zip(references, verdicts, strict=True)
+            meant = {each.key: verdict.doc_id for each, verdict in pairs if verdict.doc_id}
+            _add_hints(read, meant, collection, found)
     _check_twins(references, verdicts, found)
     return _make_report(found, references, verdicts, notes)
 
@@ -217,6 +234,17 @@ def check_references(
     return _make_report(found, read, verdicts, [])
 
 
+def merge_reports(reports: Sequence[CheckReport]) -> CheckReport:
+    """Return one report on several drafts; an entry is used if one of them cites it."""
+    findings = pl.concat([each.findings for each in reports]).unique(maintain_order=True)
+    references = pl.concat([each.references for each in reports]).unique(maintain_order=True)
+    cited = references.select("file", "key", cited=True)
+    used = findings.join(cited, on=["file", "key"], how="left", maintain_order="left")["cited"]
+    is_unused = (findings["kind"] == "unused-entry") & used.fill_null(value=False)
+    notes = unique(note for each in reports for note in each.notes)
+    return CheckReport(findings.filter(~is_unused), references, notes)
+
+
 def checker_for(collection: Collection) -> ReferenceChecker:
     """Return the lookup of an open collection, which is built once."""
     # Beside the cached tables of the collection, which are dropped with them if it changes.
@@ -230,8 +258,9 @@ def checker_for(collection: Collection) -> ReferenceChecker:
 
 def _read(draft: DraftLike) -> Draft:
     is_path = isinstance(draft, Path) or (isinstance(draft, str) and "\n" not in draft)
-    if is_path and is_bibtex_name(str(draft)):
-        return Draft((), library=(bib_text(Path(str(draft))),), library_files=(str(draft),))
+    if is_path and is_bibtex_name(name := str(draft)):
+        text, _ = decode_text(read_draft_bytes(Path(name)), name)
+        return Draft((), library=(text,), library_files=(name,))
     return resolve_draft(draft)[0]
 
 
@@ -373,23 +402,56 @@ def _check_twins(
     """Report references to one work under two keys."""
     first: dict[object, _Reference] = {}
     for at, each in enumerate(references):
-        doc_id = verdicts[at].doc_id if verdicts and verdicts[at].name == FINE else None
-        stated = each.stated
-        title = "".join(title_words(stated.title))
-        author = title_words(stated.authors[0].partition(",")[0]) if stated.authors else ()
-        names: list[object] = [("title", title, author)] if len(title) > 20 and author else []
-        names += [(kind, value) for kind, value in
-                  (("id", doc_id), ("doi", stated.doi), ("arxiv", stated.arxiv)) if value]  # fmt: skip
+        stated, title = each.stated, "".join(title_words(each.stated.title))
+        doc_id = verdicts[at].doc_id if verdicts else None
+        ids = (("id", doc_id), ("doi", stated.doi), ("arxiv", stated.arxiv))
+        names: list[object] = [pair for pair in ids if pair[1]]
         other = next((first[name] for name in names if name in first), None)
+        if other is None and len(title) > _LONG_TITLE and (named := first.get(title)):
+            relation = compare_authors(stated.authors, named.stated.authors).relation
+            other = None if relation in ("other", "unknown") else named
         if other is not None and other.raw is not each.raw:
             message = f"'{each.key}' is the same work as '{other.key}'"
             found.add("same-work", each, message, record=other.key)
-        for name in names:
+        for name in (*names, title):
             first.setdefault(name, each)
 
 
-def _add_hints(draft: Draft, collection: Collection, found: _Findings) -> None:
-    raise CitebedError("hints are not available yet")
+_LONG_TITLE = 20
+"""Letters of a title that two works by the same authors do not share."""
+
+
+def _add_hints(
+    draft: Draft, meant: Mapping[str, str], collection: Collection, found: _Findings
+) -> None:
+    """Report citing sentences that share nothing with the cited work, nor does their paragraph.
+
+    ``meant`` are the ids of the works by citation key.
+    """
+    from citebed.collection.filters import Filter
+    from citebed.retrieval.recommend.recommender import Recommender
+    from citebed.retrieval.recommend.skipped_passages import PassageSkipped
+
+    recommender = Recommender(collection)
+
+    def fitting(text: str, ids: frozenset[str]) -> set[str]:
+        among = Filter(doc_ids=ids)
+        try:
+            best = recommender.recommend(text, len(ids), among=among, min_probability=0.0)
+            return {each.doc_id for each in best}
+        except PassageSkipped:
+            return set()
+
+    for passage in draft.passages:
+        pairs = zip(passage.sentences, passage.sentence_cites, passage.places, strict=False)
+        for sentence, names, place in pairs:
+            ids = frozenset(meant[name] for name in names if name in meant)
+            weak = ids - fitting(sentence, ids) if ids else ids
+            weak = weak - fitting(passage.text, weak) if weak else weak
+            for name in unique(name for name in names if meant.get(name) in weak):
+                at = _Reference(name, StatedReference(""), draft.file_of(place), *place[1:])
+                message = f"this sentence has little in common with '{name}'"
+                found.add("weak-citation", at, message, printed=sentence)
 
 
 def _make_report(

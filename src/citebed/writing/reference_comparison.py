@@ -1,0 +1,453 @@
+"""Compare a stated reference with a record: title, authors, kind of work, venue and pages.
+
+Differences of style are none: case, accents, British spelling, a missing subtitle, initials,
+particles, ``et al.``, abbreviated pages.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import lru_cache
+from typing import NamedTuple
+
+from citebed.papers.reference_matcher import (
+    CandidateDocument,
+    ReferenceQuery,
+    edit_distance,
+    find_title,
+)
+from citebed.papers.references import parse_reference
+from citebed.records import Document
+from citebed.text.identifiers import arxiv_of_doi
+from citebed.text.names import ET_AL
+from citebed.text.titles import numbers
+from citebed.text.words import FUNCTION_WORDS
+
+# --- References -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class StatedReference:
+    """A reference as its author states it, in fields or as printed text.
+
+    ``is_parsed`` is True if citebed found the parts in printed text, which can go wrong.
+    ``and_others`` is True if the list of authors is cut (``et al.``, ``and others``).
+    """
+
+    text: str
+    title: str = ""
+    authors: tuple[str, ...] = ()
+    year: int | None = None
+    doi: str | None = None
+    arxiv: str | None = None
+    pages: str | None = None
+    venue: str = ""
+    type: str = ""
+    and_others: bool = False
+    is_parsed: bool = False
+
+
+_OTHERS = re.compile(rf"{ET_AL}|,\s*(?:…|\.\.\.|\. \. \.)\s|\band \d+ (?:others|more)\b")
+_OTHERS_FIELD = re.compile(r"\band\s+others\b|\bet\.?\s+al\b", re.IGNORECASE)
+_PAGES = re.compile(
+    r"(?<![\d/.:–—-])(?:\d{1,6}:)?(\d{1,6})\s?[-–—]{1,2}\s?(?:\d{1,6}:)?(\d{1,6})(?![\d/:–—-])"
+)
+_LONGEST = 5000
+"""Characters of a printed reference that are read."""
+
+
+def stated_from_text(text: str) -> StatedReference:
+    """Return a reference of a printed list."""
+    parsed = parse_reference(text[:_LONGEST])
+    pages = next(reversed([*_PAGES.finditer(parsed.text)]), None)
+    authors = tuple(name for name in parsed.authors if not _OTHERS_FIELD.search(name))
+    return StatedReference(
+        parsed.text, parsed.title, authors, parsed.year, parsed.doi, parsed.arxiv,
+        f"{pages[1]}–{pages[2]}" if pages else None, parsed.venue,
+        and_others=_OTHERS.search(parsed.text) is not None, is_parsed=True,
+    )  # fmt: skip
+
+
+def stated_from_document(document: Document, author_field: str = "") -> StatedReference:
+    """Return a reference of fields; ``author_field`` is the raw field, which may end in others."""
+    names = document.authors or document.editors
+    parts = ("; ".join(names), document.title, document.venue, str(document.year or ""))
+    return StatedReference(
+        ". ".join(filter(None, parts)), document.title, document.authors, document.year,
+        document.doi, document.arxiv or arxiv_of_doi(document.doi or ""), document.pages,
+        document.venue or "", document.type,
+        and_others=_OTHERS_FIELD.search(author_field) is not None,
+    )  # fmt: skip
+
+
+# --- Titles -----------------------------------------------------------------------------------
+
+_WORD = re.compile(r"[^\W_]+")
+_SUBTITLE = re.compile(r"\s*(?:[:;.?!]|\s[-–—]|\((?=[^()]*\)\W*$))\s*")
+_PART = re.compile(r"(?i)\W*(?:part|vol(?:ume)?|chapter)?\W*(?:[ivx]+|\d+)\b")
+RETRACTED = re.compile(
+    r"\s*[\[(]?\s*(?:retract(?:ed|ion)(?:\s+(?:article|paper|note|notice))?(?:\s*(?:to|of|for))?"
+    r"|withdrawn)\s*[\])]?\s*(?:[:.\-–—]|(?<=of)|(?<=to)|(?<=for)|(?<=\]))\s*[\"“'‘]?",
+    re.IGNORECASE,
+)
+_NOTICE = re.compile(
+    r"(?i)\b(?:erratum|errata|corrigend\w+|addendum|appendix|correction (?:to|of|for)|comments? on"
+    r"|re(?:ply|sponse) to|review of|letters? to the|certification of|remarks? on)\b"
+)
+"""Words that only one of two titles has if they are about each other."""
+_DROPPED = frozenset(("a", "an", "the", "and"))
+_SPELLING = (
+    (re.compile(r"(?<=\w{3})is(e|ed|es|ing|er|ers|ation|ations|able)$"), r"iz\1"),
+    (re.compile(r"(?<=\w{2})ys(e|ed|es|ing|er|ers)$"), r"yz\1"),
+    (re.compile(r"(?<=\w{2})our(?=\w*$)"), "or"),
+    (re.compile(r"(?<=\w{2})ogue(?=s?$)"), "og"),
+    (re.compile(r"(?<=[bct])re(?=[sd]?$)"), "er"),
+    (re.compile(r"l(?=l(?:ed|ing|er|ers)$)"), ""),
+    (re.compile(r"(?<=[dfp])ence(?=s?$)"), "ense"),
+    (re.compile(r"[ao]e"), "e"),
+    (re.compile(r"^(program)me(?=s?$)"), r"\1"),
+    (re.compile(r"^(judg|acknowledg|ag)e(?=ment|ing)"), r"\1"),
+    (re.compile(r"^grey"), "gray"),
+    (re.compile(r"^artefact"), "artifact"),
+)
+"""British spellings and their American form; both titles are rewritten, so it need not be right."""
+
+
+@lru_cache(maxsize=1 << 14)
+def title_words(title: str) -> tuple[str, ...]:
+    """Return the words of a title to compare: one spelling, no accents, no articles."""
+    plain = unicodedata.normalize("NFKD", title).lower()
+    plain = "".join(sign for sign in plain if not unicodedata.combining(sign))
+    return tuple(_spell(word) for word in _WORD.findall(plain) if word not in _DROPPED)
+
+
+@lru_cache(maxsize=1 << 14)
+def _spell(word: str) -> str:
+    if len(word) > 4 and word.isascii():
+        for pattern, replacement in _SPELLING:
+            word = pattern.sub(replacement, word)
+    return word
+
+
+class TitleComparison(NamedTuple):
+    """``same``, ``changed`` (some words differ) or ``other``, and the share of common words.
+
+    ``is_cut`` is True if one of two equal titles has no subtitle.
+    """
+
+    relation: str
+    share: float = 0.0
+    changes: tuple[tuple[str, str], ...] = ()
+    is_cut: bool = False
+
+
+_SHORTEST_MAIN = 12
+_CHANGED = 0.5
+"""Titles with fewer common words than this share are other titles."""
+
+
+def compare_titles(
+    stated: StatedReference, known: CandidateDocument, query: ReferenceQuery
+) -> TitleComparison:
+    """Compare a stated title with a record's: case, accents, punctuation, articles, British
+    spelling and a missing subtitle make no difference."""
+    if stated.is_parsed and (match := find_title(known, query)) and match.slips <= 2:
+        # The title is in the text, wherever the parser put it.
+        parsed, breaks = query.title_match, query.plain.breaks
+        is_title = known.type not in CONTAINERS
+        is_part = False
+        if parsed is not None:  # a title before or after the parsed one is a venue
+            is_title = match.start < parsed.end and parsed.start < match.end
+            is_part = abs(match.start - parsed.start) > 2 or parsed.end > match.end + 2
+            is_title &= not (is_part and match.cut)
+        if is_title and match.start in breaks and match.end in breaks:
+            same = bool(_NOTICE.search(stated.title)) == bool(_NOTICE.search(known.title))
+            is_cut = match.cut or is_part
+            return TitleComparison("same" if same else "other", 1.0, is_cut=is_cut)
+    ours = title_words(RETRACTED.sub("", stated.title, count=1))
+    theirs = title_words(RETRACTED.sub("", known.title, count=1))
+    notices = [_NOTICE.search(title) is not None for title in (stated.title, known.title)]
+    if not ours or not theirs or notices[0] != notices[1]:
+        return TitleComparison("other")
+    left, right = "".join(ours), "".join(theirs)
+    if left == right:
+        return TitleComparison("same", 1.0)
+    if _is_main(stated.title, right) or _is_main(known.title, left):
+        return TitleComparison("same", 1.0, is_cut=True)
+    if stated.is_parsed and edit_distance(*sorted((left, right), key=len))[0] <= 2 >= abs(
+        len(left) - len(right)
+    ):
+        return TitleComparison("same", 1.0)  # letters that a reader of PDFs got wrong
+    if _part_numbers(ours) != _part_numbers(theirs):
+        return TitleComparison("other")  # another part or year of a series
+    matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
+    share = matcher.ratio()
+    changes = tuple(
+        (" ".join(ours[a:b]), " ".join(theirs[c:d]))
+        for tag, a, b, c, d in matcher.get_opcodes()
+        if tag != "equal"
+    )
+    if all(before.replace(" ", "") == after.replace(" ", "") for before, after in changes):
+        return TitleComparison("same", 1.0)
+    return TitleComparison("changed" if share >= _CHANGED else "other", share, changes)
+
+
+def _part_numbers(words: Sequence[str]) -> list[str]:
+    return [n for n in numbers(" ".join(words)) if not n.endswith(("ity", "rty", "pty"))]
+
+
+def _is_main(title: str, plain: str) -> bool:
+    """Return True if the letters are a title without its subtitle or an ending in brackets."""
+    return len(plain) >= _SHORTEST_MAIN and any(
+        "".join(title_words(title[: cut.start()])) == plain and not _PART.match(title, cut.end())
+        for cut in _SUBTITLE.finditer(title)
+    )
+
+
+def is_distinctive(title: str, fewest: int = 4) -> bool:
+    """Return True if hardly two works have this title ("Editorial" and "Deep learning" may)."""
+    words = [word for word in title_words(title) if word not in FUNCTION_WORDS]
+    return len(words) >= fewest and sum(map(len, words)) >= 5 * fewest
+
+
+# --- Authors ----------------------------------------------------------------------------------
+
+_LETTERS = str.maketrans(
+    {"ß": "ss", "ø": "o", "ł": "l", "æ": "e", "œ": "e", "đ": "d", "ð": "d", "þ": "th", "ı": "i"}
+)
+_UMLAUT = re.compile(r"(?<=[aou])e(?!$)")
+_PARTICLES = frozenset(
+    """
+    von van vom der den de del della di da do dos das du des la le les lo ten ter te zu zur af av
+    al el bin ibn ben st saint t y e und
+    """.split()  # noqa: SIM905
+)
+_SUFFIXES = frozenset(("jr", "sr", "ii", "iii", "iv", "junior"))
+_NICKNAMES = (
+    "bill william", "bob robert", "dick richard", "rick richard", "ted edward", "ned edward",
+    "jack john", "tony anthony", "betty elizabeth", "beth elizabeth", "liz elizabeth",
+    "peggy margaret", "jim james", "hank henry", "harry henry", "chuck charles", "gene eugene",
+    "alex sasha", "mike mikhail", "kate catherine", "cathy katherine", "tina christina",
+    "yuri iouri", "eugene yevgeny", "alexei oleksiy", "andrei andrew",
+)  # fmt: skip
+_SAME_GIVEN = frozenset(frozenset(pair.split()) for pair in _NICKNAMES)
+
+
+class _Name(NamedTuple):
+    """A name to compare: the family name in letters, its parts, and the given names."""
+
+    family: str
+    parts: tuple[str, ...]
+    given: tuple[str, ...]
+    initials: frozenset[str]
+
+
+@lru_cache(maxsize=1 << 15)
+def parse_name(name: str) -> _Name:
+    family, _, given = name.partition(",")
+    parts = [word for word in _name_words(family) if word not in _SUFFIXES]
+    core = [word for word in parts if word not in _PARTICLES] or parts
+    stated = [w for w in re.split(r"[\s.,\-‐‑'’]+", given) if w]
+    words: list[str] = []
+    for word in stated:
+        # "JM" and "J.M." are two initials; "AL" may be a name, which starts with one of them.
+        is_compact = len(word) <= 3 and word.isupper()
+        words += _name_words(" ".join(word) if is_compact else word)
+    words = [word for word in words if word not in _SUFFIXES]
+    if not core and words:  # "Jr., Charles L. Isbell", DBLP's "0001, Jin Tian"
+        core = [words.pop()]
+    return _Name("".join(core), tuple(core), tuple(words), frozenset(word[0] for word in words))
+
+
+def _name_words(text: str) -> list[str]:
+    plain = unicodedata.normalize("NFKD", text.lower().translate(_LETTERS))
+    plain = "".join(sign for sign in plain if not unicodedata.combining(sign))
+    return [_UMLAUT.sub("", word) for word in _WORD.findall(plain) if not word.isdigit()]
+
+
+def same_person(ours: str, theirs: str) -> bool:
+    """Return True unless two names differ; initials, particles, order and accents do not count."""
+    left, right = parse_name(ours), parse_name(theirs)
+    if _same_family(left, right):
+        return _same_given(left, right)
+    flipped = "".join(left.given), "".join(right.given)
+    if left.family and left.family == flipped[1] and flipped[0] == right.family:
+        return True  # "Wei Zhang" and "Zhang Wei"
+    whole = "".join((*left.parts, *left.given)), "".join((*right.parts, *right.given))
+    return bool(whole[0]) and whole[0] == whole[1]
+
+
+def _is_sure(ours: str, theirs: str) -> bool:
+    """Return False if the given names of two matching names are written in full and differ."""
+    left, right = (parse_name(name).given[:1] for name in (ours, theirs))
+    return not left or not right or left[0][:2] == right[0][:2] or 1 in map(len, (*left, *right))
+
+
+def _is_misspelt(ours: str, theirs: str) -> bool:
+    """Return True if two family names differ in a letter or two, and the given names agree."""
+    left, right = parse_name(ours), parse_name(theirs)
+    pair = sorted((left.family, right.family), key=len)
+    apart = len(pair[1]) - len(pair[0])
+    limit = 1 if len(pair[1]) < 6 else 2
+    return apart <= limit and edit_distance(*pair)[0] + apart <= limit and _same_given(left, right)
+
+
+def _same_family(left: _Name, right: _Name) -> bool:
+    if left.family == right.family:
+        return True
+    short, long = sorted((left.parts, right.parts), key=len)
+    if len(short) < len(long) and short and (short == long[-len(short) :] or short[0] == long[0]):
+        return len("".join(short)) >= 4  # "Márquez" and "García Márquez"
+    pair = sorted((left.family, right.family), key=len)
+    return len(pair[0]) >= 6 and len(pair[1]) - len(pair[0]) < 2 and edit_distance(*pair)[0] <= 1
+
+
+def _same_given(left: _Name, right: _Name) -> bool:
+    if not left.initials or not right.initials:
+        return True
+    if left.given[0][0] == right.given[0][0]:
+        return True
+    if left.given[0][0] in right.initials or right.given[0][0] in left.initials:
+        return True  # a middle name in use
+    return frozenset((left.given[0], right.given[0])) in _SAME_GIVEN
+
+
+class AuthorComparison(NamedTuple):
+    """How two lists of authors compare, the share of common names, and the names that differ.
+
+    The relation is ``same``, ``unknown``, ``order``, ``missing``, ``added``, ``changed`` or
+    ``other``. ``missing`` are indexes of the record's names, ``added`` of the stated ones.
+    """
+
+    relation: str
+    share: float = 0.0
+    missing: tuple[int, ...] = ()
+    added: tuple[int, ...] = ()
+
+
+MOST_NAMES = 30
+_OVERLAP = 0.5
+"""Lists of authors with fewer common names than this share of the shorter list belong to other
+works, unless the first author is the same."""
+
+
+def compare_authors(
+    stated: Sequence[str], known: Sequence[str], *, and_others: bool = False
+) -> AuthorComparison:
+    """Compare a stated list of authors, perhaps cut by ``et al.``, with a record's."""
+    if not stated or not known:
+        return AuthorComparison("unknown")
+    by_family: dict[str, list[int]] = {}
+    for at, name in enumerate(known):
+        by_family.setdefault(parse_name(name).family, []).append(at)
+    free = set(range(len(known)))
+    pairs: list[tuple[int, int]] = []
+    for at, name in enumerate(stated):
+        near = by_family.get(parse_name(name).family, [])
+        few = range(len(known)) if len(known) <= 60 else ()
+        for other in (*near, *few):
+            if other in free and same_person(name, known[other]):
+                free.discard(other)
+                pairs.append((at, other))
+                break
+    matched = {at for at, _ in pairs}
+    added = tuple(at for at in range(len(stated)) if at not in matched)
+    missing = tuple(sorted(free))
+    share = len(pairs) / min(len(stated), len(known))
+    ordered = [other for _, other in pairs]
+    sure = sum(_is_sure(stated[a], known[b]) for a, b in pairs) / min(len(stated), len(known))
+    sure += sum(
+        any(_is_misspelt(stated[a], known[b]) for b in missing) for a in added[:MOST_NAMES]
+    ) / min(len(stated), len(known))
+    if not pairs and sure < _OVERLAP:
+        return AuthorComparison("other", 0.0, missing, added)
+    if not added and (and_others or not missing):
+        relation = "same" if ordered == sorted(ordered) else "order"
+        return AuthorComparison(relation, share, (), ())
+    if not added:
+        return AuthorComparison("missing", share, missing, ())
+    if not missing:
+        return AuthorComparison("added", share, (), added)
+    first_is_same = pairs[:1] == [(0, 0)] and _is_sure(stated[0], known[0]) and sure >= 1 / 3
+    related = sure >= _OVERLAP or first_is_same
+    return AuthorComparison("changed" if related else "other", share, missing, added)
+
+
+# --- Kinds of works, venues, pages ------------------------------------------------------------
+
+PREPRINT_DOI = re.compile(
+    r"10\.(?:48550|31234|2139|21203|26434|20944|36227|5281|6084)/|10\.1101/(?:\d{6}$|\d{4}\.\d\d\.)"
+)
+NO_DOI = "10.5555/"
+"""ACM's ids of papers without a DOI."""
+_PREPRINT = re.compile(r"arxiv|\bcorr\b|biorxiv|medrxiv|preprint|ssrn|eprint", re.IGNORECASE)
+_PROCEEDINGS = re.compile(
+    r"\b(?:proc\b|proceedings|conference|conf\b|symposium|workshop|companion)", re.IGNORECASE
+)
+_JOURNAL = re.compile(r"\bvol\.|\b\d{1,4}\s?\(\d{1,4}\)|\bJ\. |\bJournal\b|\bTrans")
+CONTAINERS = frozenset(("book", "proceedings", "collection", "periodical", "mvbook", "booklet"))
+_KINDS = {
+    "inproceedings": "proceedings", "proceedings": "proceedings", "article": "journal",
+    "book": "book", "inbook": "book", "incollection": "book", "phdthesis": "thesis",
+    "mastersthesis": "thesis", "thesis": "thesis", "techreport": "report", "report": "report",
+}  # fmt: skip
+
+
+def _kind(type: str | None, venue: str | None, doi: str | None, text: str = "") -> str:
+    """Return preprint, proceedings, journal, book, thesis, report, or "" if it is unclear."""
+    if PREPRINT_DOI.match(doi or "") or _PREPRINT.search(venue or ""):
+        return "preprint"
+    if type in _KINDS:
+        return _KINDS[type]
+    if _PREPRINT.search(text):
+        return "preprint"
+    if _PROCEEDINGS.search(venue or text):
+        return "proceedings"
+    return "journal" if _JOURNAL.search(venue or text) else ""
+
+
+def kinds_of_work(stated: StatedReference, known: CandidateDocument) -> tuple[str, str]:
+    """Return the kinds of a stated work and of a record."""
+    is_preprint = bool(stated.arxiv) and not stated.venue
+    text = stated.text if stated.is_parsed else ""
+    ours = "preprint" if is_preprint else _kind(stated.type, stated.venue, stated.doi, text)
+    return ours, _kind(known.type, known.venue, known.doi)
+
+
+def same_venue(stated: str, known: str | None) -> bool | None:
+    """Return True if words or their starts agree, or an acronym does; ``None`` if unclear."""
+    ours = [w for w in title_words(stated) if w not in FUNCTION_WORDS and not w.isdigit()]
+    theirs = [w for w in title_words(known or "") if w not in FUNCTION_WORDS and not w.isdigit()]
+    if not ours or not theirs:
+        return None
+    if len(ours) == 1 and stated.upper() == stated:
+        initials = "".join(word[0] for word in theirs)
+        return True if ours[0] in initials or ours[0] in theirs else None
+    starts = sum(any(o.startswith(t) or t.startswith(o) for t in theirs) for o in ours)
+    return starts / len(ours) >= 0.5
+
+
+def _first_page(pages: str | None) -> tuple[int, int | None] | None:
+    """Return first and last page of a numeric range, with ``123–9`` in full."""
+    match = re.fullmatch(r"(\d+)(?:\s*[-–—]+\s*(\d+))?", (pages or "").strip())
+    if match is None:
+        return None
+    first, last = match[1], match[2]
+    if last and len(last) < len(first):
+        last = first[: -len(last)] + last
+    return int(first), int(last) if last else None
+
+
+def pages_differ(stated: str | None, known: str | None) -> bool | None:
+    """Return True for other pages; ``None`` if they cannot be compared, as article numbers."""
+    ours, theirs = _first_page(stated), _first_page(known)
+    if ours is None or theirs is None or ours == theirs:
+        return None if ours is None or theirs is None else False
+    if ours[0] == theirs[0]:
+        return None not in (ours[1], theirs[1])
+    is_range = ours[1] is not None and theirs[1] is not None
+    return True if is_range and 1 not in (ours[0], theirs[0]) else None

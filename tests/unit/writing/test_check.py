@@ -1,0 +1,257 @@
+"""Checking drafts: keys, positions, fixes, and every output of the command."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import citebed
+from citebed.cli.app import main
+from citebed.drafts import parse_draft
+from citebed.errors import CitebedError
+from citebed.writing.bib_fixes import Fix, apply_fixes
+from citebed.writing.check import CheckOptions, check_draft, check_references
+
+LIBRARY = r"""@article{oak, title={Oak Trees and Their Growth in Old Forests},
+  author={Ash, Ann and B{\"o}hm, Bo}, year={2001}, journal={J. of Trees}, doi={10.5072/oak},
+  pages={12--29}}
+@inproceedings{elm, title={On the Elms of the City and Their Enemies}, author={Chen, Chi},
+  year={2005}, booktitle={Proceedings of Trees}, doi={10.5072/elm}}
+"""
+REFS = r"""% kept: 100 % of it
+@string{trees = {J. of Trees}}
+@article{oak1,
+  title  = "{Oak} trees and their growth in old forests",   % a comment
+  author = {B{\"o}hm, Bo},
+  year   = 1991,
+  pages  = {12-29},
+  journal = trees,
+}
+@Article{fake, title={On the elms of the city and their enemies}, author={Petra Silva}, year=2005}
+@book{other, title={A Work of Which No Collection Has Heard}, author={Roe, Rob}, year={1999}}
+@misc{spare, title={Never Cited}, author={Roe, Rob}}
+@article{oak2, title={Oak Trees and Their Growth in Old Forests}, doi={10.5072/oak},
+  author={Ann Ash and Bo B{\"o}hm}, year={2001}}
+"""
+DRAFT = r"""\documentclass{article}
+\begin{document}
+Oaks grow \cite{oak1}.
+
+Elms have enemies \cite{fake,nowhere}, and so has everything \citep{other}. Oaks again \cite{oak2}.
+\bibliography{refs}
+\end{document}
+"""
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("check")
+    (folder / "library.bib").write_text(LIBRARY)
+    return citebed.create(folder / "mine", folder / "library.bib").folder
+
+
+@pytest.fixture
+def draft(tmp_path: Path) -> Path:
+    (tmp_path / "refs.bib").write_text(REFS)
+    (tmp_path / "draft.tex").write_text(DRAFT)
+    return tmp_path / "draft.tex"
+
+
+def test_finds_every_kind_with_its_place(collection: Path, draft: Path) -> None:
+    report = citebed.open(collection).check(draft, this_year=2026)
+    found = {(row["kind"], row["key"], Path(row["file"]).name, row["line"]) for row in report.rows}
+    assert found == {
+        ("wrong-authors", "oak1", "refs.bib", 5),
+        ("wrong-year", "oak1", "refs.bib", 6),
+        ("not-found", "fake", "refs.bib", 10),
+        ("unused-entry", "spare", "refs.bib", 12),
+        ("same-work", "oak2", "refs.bib", 13),
+        ("unknown-key", "nowhere", "draft.tex", 5),
+    }
+    verdicts = dict(report.references.select("key", "verdict").iter_rows())
+    assert verdicts == {
+        "oak1": "wrong details", "fake": "not found", "other": "not in this collection",
+        "oak2": "fine",
+    }  # fmt: skip
+    assert report.counts["fine"] == 1
+    assert report.fails("error")
+    assert "not-found" in repr(report)
+
+
+def test_without_a_collection_only_keys_are_checked(draft: Path) -> None:
+    report = check_draft(draft, None)
+    kinds = set(report.findings["kind"])
+    assert kinds == {"unknown-key", "unused-entry", "same-work"}
+    assert any("no collection" in note for note in report.notes)
+
+
+def test_nocite_star_cites_every_entry(draft: Path) -> None:
+    draft.write_text(DRAFT.replace(r"\bibliography", r"\nocite{*}\bibliography"))
+    assert "unused-entry" not in set(check_draft(draft, None).findings["kind"])
+
+
+def test_keys_that_are_twice_and_entries_that_never_end(tmp_path: Path) -> None:
+    bib = tmp_path / "a.bib"
+    bib.write_text("@misc{a, title={One}}\n@misc{A, title={Two}}\n@string{broken}\n")
+    rows = check_draft(bib, None).rows
+    assert [(row["kind"], row["line"]) for row in rows] == [
+        ("duplicate-key", 2),
+        ("broken-entry", 3),
+    ]
+
+
+def test_a_text_of_an_editor_is_checked_like_a_file(collection: Path) -> None:
+    title = "Oak Trees and Their Growth in Old Forests"
+    text = f"Oaks [1].\n\n# References\n\n[1] P. Silva. 2001. {title}."
+    report = check_draft(parse_draft(text, "markdown"), citebed.open(collection))
+    assert report.references["verdict"].to_list() == ["not found"]
+
+
+def test_references_as_text_fields_and_bibtex(collection: Path) -> None:
+    report = check_references(
+        [
+            "Ash, A., Böhm, B. (2001). Oak Trees and Their Growth in Old Forests. J. of Trees, 12.",
+            {"title": "Oak trees and their growth in old forests", "author": "Ann Ash and others",
+             "year": "1990", "journal": "J. of Trees"},
+            "@misc{x, title={On the Elms of the City and Their Enemies}, author={Sato}, year=2005}",
+            {"title": "Unheard Of", "authors": ["Roe, Rob"]},
+        ],
+        citebed.open(collection), CheckOptions(this_year=2026),
+    )  # fmt: skip
+    assert report.references["verdict"].to_list() == [
+        "fine", "wrong details", "not found", "not in this collection",
+    ]  # fmt: skip
+    assert report.references["line"].to_list() == [1, 2, 3, 4]
+    with pytest.raises(CitebedError, match="expected a reference"):
+        check_references([3], citebed.open(collection))  # type: ignore[list-item]
+
+
+# --- Fixes ------------------------------------------------------------------------------------
+
+
+def test_fix_changes_wrong_details_and_no_other_byte(
+    collection: Path, draft: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bib = draft.with_name("refs.bib")
+    before = bib.read_bytes().replace(b"\n", b"\r\n")
+    bib.write_bytes(b"\xef\xbb\xbf" + before)
+    assert main(["check", str(collection), str(draft), "--diff"]) == 1
+    assert bib.read_bytes() == b"\xef\xbb\xbf" + before
+    shown = capsys.readouterr().out
+    assert "-  year   = 1991,\n" in shown
+    assert "+  year   = 2001,\n" in shown
+    assert main(["check", str(collection), str(draft), "--fix"]) == 1  # the others remain
+    expected = before.replace(b"1991", b"2001").replace(
+        rb"{B{\"o}hm, Bo},", rb"{Ash, Ann and B{\"o}hm, Bo},"
+    )
+    assert bib.read_bytes() == b"\xef\xbb\xbf" + expected
+    rest = citebed.open(collection).check(draft, this_year=2026)
+    assert not [row for row in rest.rows if row["kind"].startswith("wrong")]
+
+
+def test_fix_keeps_bytes_that_are_not_utf8_and_skips_text_that_has_changed() -> None:
+    data = b"@misc{a, note={caf\xe9}, year={1991}}\n@misc{b, year={1992}}\n"
+    column = data.index(b"1991") + 1
+    right = Fix(1, column, 1, column + 4, "2001", "1991")
+    wrong = Fix(2, 16, 2, 20, "2002", "1999")
+    assert apply_fixes(data, [right, wrong]) == (data.replace(b"1991", b"2001"), 1)
+    assert apply_fixes(data, [right._replace(text="é")]) == (data, 0)
+    assert apply_fixes(b"", [right]) == (b"", 0)
+
+
+@pytest.mark.parametrize(
+    ("year", "fixed"),
+    [
+        ("{1991}", "{2001}"), ('"1991"', '"2001"'), ("1991", "2001"),
+        ('"19" # "91"', None), ("{1991 (in print)}", None),
+    ],
+)  # fmt: skip
+def test_only_plain_values_are_fixed(
+    collection: Path, tmp_path: Path, year: str, fixed: str | None
+) -> None:
+    bib = tmp_path / "a.bib"
+    entry = "@article{a, title={Oak Trees and Their Growth in Old Forests}, journal={J. of Trees}, "
+    entry += f'author={{Ash, Ann and B{{\\"o}}hm, Bo}}, year={year}, note={{year={{1991}}}}}}\n'
+    bib.write_text(entry)
+    main(["check", str(collection), str(bib), "--fix"])
+    assert bib.read_text() == (entry.replace(f"year={year},", f"year={fixed},") if fixed else entry)
+
+
+# --- The command ------------------------------------------------------------------------------
+
+
+def test_outputs_for_programs(
+    collection: Path, draft: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = ["check", str(collection), str(draft)]
+    assert main([*line, "--json", "--sarif", str(tmp_path / "out.sarif")]) == 1
+    rows = json.loads(capsys.readouterr().out)
+    assert len(rows) == 6
+    log = json.loads((tmp_path / "out.sarif").read_text())
+    (run,) = log["runs"]
+    assert (log["version"], len(run["results"])) == ("2.1.0", 6)
+    ids = {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+    assert {each["ruleId"] for each in run["results"]} <= ids
+    (year,) = [each for each in run["results"] if each["ruleId"] == "wrong-year"]
+    (change,) = year["fixes"][0]["artifactChanges"]
+    assert change["replacements"][0]["insertedContent"] == {"text": "2001"}
+    assert main([*line, "--csv"]) == 1
+    assert len(list(csv.DictReader(io.StringIO(capsys.readouterr().out)))) == 6
+    assert main([*line, "--format", "lines"]) == 1
+    assert ": error: fake: not found:" in capsys.readouterr().out
+    assert main([*line, "--sarif", "-"]) == 1
+    assert json.loads(capsys.readouterr().out) == log
+
+
+def test_exit_codes(collection: Path, draft: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["check", str(collection), str(draft)]
+    assert main([*line, "--fail-on", "never"]) == 0
+    draft.write_text(r"\begin{document}Oaks \cite{oak2}.\bibliography{refs}\end{document}")
+    assert main(line) == 0
+    assert "1 reference: 1 fine" in capsys.readouterr().out
+    assert main([*line, "--fail-on", "note"]) == 1
+    assert main([*line, "--fail-on", "warnings"]) == 1
+    assert "Did you mean 'warning'?" in capsys.readouterr().err
+    assert main([*line, "--fix", "--diff"]) == 1
+
+
+def test_an_entry_is_used_if_one_of_several_drafts_cites_it(
+    collection: Path, draft: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    second = draft.with_name("second.tex")
+    second.write_text(r"\begin{document}Oaks \cite{spare}.\bibliography{refs}\end{document}")
+    main(["check", str(collection), str(draft), str(second), "--json"])
+    assert "unused-entry" not in capsys.readouterr().out
+
+
+def test_finds_the_collection_beside_the_draft(
+    draft: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("CITEBED_COLLECTION", raising=False)
+    (draft.parent / "library.bib").write_text(LIBRARY)
+    os.chmod(draft.parent, 0o755)
+    citebed.create(draft.parent / "mine", draft.parent / "library.bib")
+    assert main(["check", str(draft)]) == 1
+    assert "4 references: 1 fine" in capsys.readouterr().out
+
+
+def test_bad_input_is_an_error_with_a_name(
+    collection: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, data, message in (
+        ("a.tex", b"\x00\x01\x02" * 50, "binary data"),
+        ("a.bib", b"\x00\x01\x02" * 50, "binary data"),
+        ("none.tex", None, "no such file"),
+    ):
+        if data is not None:
+            (tmp_path / name).write_bytes(data)
+        assert main(["check", str(collection), str(tmp_path / name)]) == 1
+        assert message in capsys.readouterr().err
+    assert main(["check", str(collection)]) == 1
+    (tmp_path / "loop.tex").write_text(r"\begin{document}\input{loop}Text \cite{a}.\end{document}")
+    assert main(["check", str(collection), str(tmp_path / "loop.tex")]) == 0
