@@ -6,7 +6,7 @@ BIN     = $(VENV)/bin
 WORKERS ?= 3
 BENCH   = import robustness search bm25 models citing fields languages libraries rerank evaluate clusters stream_intervals claims contrast timeline filter judging
 
-.PHONY: demo test test-full test-newest test-spark java quick coverage how-to lint style size types contracts kernels packages axe pythons fuzz bench docs encoder-wheel lock clean
+.PHONY: demo vscode test test-full test-newest test-spark java quick coverage how-to lint style size types contracts kernels packages axe pythons fuzz bench docs encoder-wheel lock clean
 
 demo: $(VENV)/.ready
 	$(BIN)/citebed demo demo-collection
@@ -181,3 +181,7 @@ lock:
 
 clean:
 	rm -rf $(VENV) .venv-py $(NEWEST) $(SPARK_VENV) demo-collection build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+# The extension for VS Code: editors/vscode/citebed.vsix (needs npm).
+vscode:
+	cd editors/vscode && npm ci --no-fund --no-audit && npm run package

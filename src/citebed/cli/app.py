@@ -38,6 +38,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "search": ("search", "Search with a set of queries and save the rankings."),
     "recommend": ("recommendation", "Recommend papers that a text should cite."),
     "check": ("check", "Check that the references of a draft are real and right."),
+    "lsp": ("editors", "Start the language server for editors."),
     "find": ("search", "Look up documents by words, author, year or key."),
     "tune": ("search", "Tune ranking weights on your drafts or judgements."),
     "train": ("trained_models", "Train encoders and rankers on your own citations."),
@@ -77,7 +78,7 @@ AS_TYPED: dict[str, Any] = {
 }
 
 # SIGINT stops these commands even as background jobs of scripts; other commands ignore it there.
-SERVERS = {"serve", "mcp", "watch"}
+SERVERS = {"serve", "mcp", "lsp", "watch"}
 
 # These commands do not multiply large matrices, so they need no BLAS threads.
 WITHOUT_MATRICES = {"evaluate", "trec_eval", "compare", "timeline", "fuse", "qrels"}

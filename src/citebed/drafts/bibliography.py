@@ -315,21 +315,27 @@ def append_new(
                 mine.add(bib_entries(added[free]))
         if not added:
             return None
-        whole = data + _encode_entries(path, data, list(added.values()))
-        before, after = ([*scan(to_text(each), 1, {})] for each in (data, whole))
-        last = before[-1] if before else None
-        if (
-            isinstance(last, Problem)
-            or (last and last.is_truncated)
-            or len(after) != len(before) + len(added)
-        ):
-            line = last.line if last else 1
-            what = "the last entry has no closing brace. Close it, then append again."
-            raise FormatError(path, line, what)
-        return whole
+        return with_entries(path, data, list(added.values()))
 
     update_file(path, with_new)
     return tuple(added)
+
+
+def with_entries(path: Path, data: bytes, entries: Sequence[str]) -> bytes:
+    """Return the contents of a .bib file with more entries at its end, in its encoding; raise
+    ``FormatError`` if its last entry would swallow them."""
+    whole = data + _encode_entries(path, data, entries)
+    before, after = ([*scan(to_text(each), 1, {})] for each in (data, whole))
+    last = before[-1] if before else None
+    if (
+        isinstance(last, Problem)
+        or (last and last.is_truncated)
+        or len(after) != len(before) + len(entries)
+    ):
+        line = last.line if last else 1
+        what = "the last entry has no closing brace. Close it, then append again."
+        raise FormatError(path, line, what)
+    return whole
 
 
 def _encode_entries(path: Path, data: bytes, entries: Sequence[str]) -> bytes:

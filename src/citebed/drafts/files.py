@@ -8,7 +8,9 @@ uploaded draft is read ``within`` a folder: files outside it are not even looked
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from citebed.collection.formats.base import WIDE_MARKS, decode, normalise_newlines
@@ -125,6 +127,10 @@ def read_draft_bytes(path: Path) -> bytes:
     return data
 
 
+def _absolute(path: Path) -> Path:
+    return Path(os.path.abspath(path))
+
+
 class IncludedFile(NamedTuple):
     """A file that a draft includes: its path, its name for messages, and its text."""
 
@@ -136,11 +142,19 @@ class IncludedFile(NamedTuple):
 class IncludedFiles:
     """Reads the files that a draft includes; a ``draft`` of ``None`` is a text without a file.
 
-    With ``within``, only files in that folder are read.
+    With ``within``, only files in that folder are read. ``unsaved`` are texts of an editor that
+    replace those of files. ``paths`` are the files that were read.
     """
 
-    def __init__(self, draft: Path | None, within: Path | None = None) -> None:
+    def __init__(
+        self,
+        draft: Path | None,
+        within: Path | None = None,
+        unsaved: Mapping[Path, str] = MappingProxyType({}),
+    ) -> None:
         self.draft = draft
+        self.paths: list[Path] = []
+        self._unsaved = unsaved
         self._within = within.resolve() if within is not None else None
         self._left = MAX_BYTES
         self._files_left = _MAX_FILES
@@ -171,20 +185,25 @@ class IncludedFiles:
                 return False
             if not real.is_relative_to(self._within):
                 return False
-        return os.path.isfile(path)
+        return _absolute(path) in self._unsaved or os.path.isfile(path)
 
     def _read(self, path: Path) -> IncludedFile | str:
         self._files_left -= 1
         if self._files_left < 0:
             return f"not read: more than {_MAX_FILES} files are included"
+        unsaved = self._unsaved.get(_absolute(path))
         try:
-            with path.open("rb") as file:
-                data = read_up_to(file, self._left + 1)
+            if unsaved is None:
+                with path.open("rb") as file:
+                    data = read_up_to(file, self._left + 1)
+            else:
+                data = unsaved.encode("utf-8", "replace")
         except OSError as error:
             return f"cannot be read: {error.strerror or error}"
         if len(data) > self._left:
             return f"not read: all files together are larger than {MAX_BYTES >> 20} MiB"
         self._left -= len(data)
+        self.paths.append(_absolute(path))
         folder = self.draft.parent if self.draft else Path()
         shown = path.relative_to(folder) if path.is_relative_to(folder) else path
         return IncludedFile(path, printable(shown), to_text(data))

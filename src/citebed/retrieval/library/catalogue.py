@@ -183,10 +183,39 @@ class Catalogue:
     def _titles(self) -> pl.Series:
         return _fold(self.table["title"])
 
-    def in_title(self, text: str) -> Mask:
-        """Return which titles contain a text, ignoring case and accents."""
+    def in_title(self, text: str, *, at_start: bool = False) -> Mask:
+        """Return which titles contain a text, or a word with this beginning, ignoring case and
+        accents."""
         wanted = unaccented(text).lower()
-        return np.asarray(self._titles.str.contains(wanted, literal=True), bool)
+        if at_start:
+            titles, wanted = self._spaced_titles, f" {wanted}"
+        else:
+            titles = self._titles
+        return np.asarray(titles.str.contains(wanted, literal=True), bool)
+
+    @cached_property
+    def _spaced_titles(self) -> pl.Series:
+        """The titles with a blank before each word."""
+        return " " + self._titles.str.replace_all(r"[^\pL\pN]+", " ")
+
+    def in_key(self, text: str) -> NDArray[np.float64]:
+        """Return 2 for documents whose citation key begins with a text, 1 for those whose key
+        contains it, ignoring case, and 0 for the others."""
+        wanted = text.lower()
+        contains = np.asarray(self._keys.str.contains(wanted, literal=True), bool)
+        return contains + 1.0 * np.asarray(self._keys.str.starts_with(wanted), bool)
+
+    @cached_property
+    def _keys(self) -> pl.Series:
+        return self.table["cite_key"].str.to_lowercase()
+
+    def in_year(self, text: str) -> Mask:
+        """Return the documents of a year, or of the years that begin with three digits."""
+        if not (text.isascii() and text.isdigit() and len(text) in (3, 4)):
+            return np.zeros(len(self), bool)
+        return np.asarray(
+            self.years == int(text) if len(text) == 4 else self.years // 10 == int(text)
+        )
 
     @cached_property
     def title_places(self) -> Docs:

@@ -146,6 +146,24 @@ class Finder:
             for place, row in enumerate(self.catalogue.rows(docs))
         ]  # fmt: skip
 
+    def complete(self, typed: str) -> Docs:
+        """Return the documents with every typed word in their key, authors, title or year, best
+        first. The last word can be the beginning of a word; so can a key."""
+        words = [part.lower() for part in typed[:_MAX_CHARACTERS].split()][:_MAX_WORDS]
+        mask, scores = np.ones(len(self.catalogue), bool), np.zeros(len(self.catalogue))
+        for place, word in enumerate(words):
+            in_key = self.catalogue.in_key(word)
+            starts = self.catalogue.in_title(word, at_start=True)
+            begins = place == len(words) - 1
+            family, other = self.catalogue.find_authors(word, begins=begins)
+            of_year = self.catalogue.in_year(word)
+            named = [self.catalogue.authors.mask(codes) for codes in (family, other)]
+            mask &= np.logical_or.reduce([in_key > 0, starts, of_year, *named])
+            parts = (in_key, _FAMILY * named[0], _OTHER_NAME * named[1], starts, of_year)
+            scores += np.maximum.reduce([np.asarray(part, np.float64) for part in parts])
+        docs = np.flatnonzero(mask & self.catalogue.present)
+        return self._sort(docs, scores + np.log1p(self.citations.counts) / 100, "best")
+
     def _match(self, text: str) -> tuple[Mask, Scores, tuple[str, ...]]:
         """Return which documents match a text, their scores, and notes."""
         catalogue, searcher = self.catalogue, self.searcher

@@ -111,7 +111,8 @@ class Library:
         return SimilarityIndex(self.collection, self.catalogue, self.recommender.searcher)
 
     @cached_property
-    def _finder(self) -> Finder:
+    def finder(self) -> Finder:
+        """The search for documents by words, names and keys."""
         return Finder(self.catalogue, self.recommender.searcher, self.citations)
 
     def prepare(self) -> None:
@@ -135,7 +136,7 @@ class Library:
         ``best``, ``newest``, ``oldest``, ``title`` or ``cited`` (by papers of the collection;
         without words also the meaning of ``best``). ``start`` is how many to skip.
         """
-        return self._finder.find(words, among, sort, start, k)
+        return self.finder.find(words, among, sort, start, k)
 
     def number_of(self, name: str) -> int:
         """Return the number of a document by its id or any other name."""
@@ -184,7 +185,7 @@ class Library:
         """Return the ``k`` documents that are most similar to one or several others."""
         names = [doc_ids] if isinstance(doc_ids, str) else list(doc_ids)
         hits = self.similarity.find([self.number_of(name) for name in names], k)
-        rows = self._finder.rows(hits.docs, hits.scores)
+        rows = self.finder.rows(hits.docs, hits.scores)
         return FindResult(tuple(rows), len(rows))
 
     def map(
@@ -226,7 +227,7 @@ class Library:
 
     def _rows(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
         docs = np.array(numbers, np.int64)
-        return self._finder.rows(docs, np.zeros(len(docs)))
+        return self.finder.rows(docs, np.zeros(len(docs)))
 
     def _around_draft(
         self, draft: Draft, basket: Iterable[str]

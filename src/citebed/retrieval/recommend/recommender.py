@@ -51,7 +51,7 @@ from citebed.retrieval.recommend.skipped_passages import (
     check_passage,
     skipped_notes,
 )
-from citebed.retrieval.search.feedback import Judged
+from citebed.retrieval.search.feedback import NOT_JUDGED, Judged
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields, fields_of
 from citebed.retrieval.search.queries import checked_date
 from citebed.retrieval.search.searcher import Searcher, finish_query, query_of_counts
@@ -156,7 +156,7 @@ class Recommender:
         self.runner = Runner(self.collection, self.index, self.pipeline, options, progress)
         has_feedback = feedback is not None
         self._records = DocumentRecords(self.collection, self.index, keywords=has_feedback)
-        self._lookup = DocumentLookup(self._records)
+        self.lookup = DocumentLookup(self._records)
         self._citing_papers = CitingPapers(self.collection)
         self._authors = AuthorNames(self.collection, self.index)
         self._lock, self._is_prepared = threading.Lock(), False
@@ -222,7 +222,7 @@ class Recommender:
             passages = put_placeholders_first(pieces(draft, unit))
             if not passages:
                 raise CitebedError("the text contains no prose; expected a sentence or a paragraph")
-            cited = () if chosen.keep_cited else self._lookup.cited_in(draft)
+            cited = () if chosen.keep_cited else self.lookup.cited_in(draft)
             sources.append(_Source(draft, passages, *cited))
             notes += () if isinstance(text, Draft) else draft.notes
         if self.runner.prepare_for(sum(len(source.passages) for source in sources)):
@@ -239,7 +239,7 @@ class Recommender:
 
             bib_texts = [*map(bib_text, bib_files), *bib_texts]
         if options.in_bib:
-            among, in_bib = options.among or Filter(), self._lookup.in_libraries(bib_texts)
+            among, in_bib = options.among or Filter(), self.lookup.in_libraries(bib_texts)
             doc_ids = in_bib if among.doc_ids is None else in_bib & among.doc_ids
             options = replace(options, among=replace(among, doc_ids=doc_ids))
         judged, unknown = self._resolve_marks(options)
@@ -327,6 +327,14 @@ class Recommender:
             return replace(found, asks=np.inf)
         ids = finish_query(found.query.terms, self.searcher.view).ids
         return self._confidence.assess(found, ids)
+
+    def rank(self, text: str, k: int, *, exclude: Sized[str] = ()) -> list[str]:
+        """Return the ids of the best ``k`` documents for a text, best first, without evidence.
+
+        Raise `PassageSkipped` for a text without words to search for.
+        """
+        options = RecommendOptions(k=k, min_probability=0, exclude=exclude)
+        return self._ids(self._search(Passage(text), options, NOT_JUDGED).docs)[:k]
 
     def _adapted(
         self, searched: Sequence[tuple[Passage, _Source, Judged, Candidates]]
@@ -428,7 +436,7 @@ class Recommender:
             numbers = set[int]()
             for name in names:
                 number = self.index.ids.find(name)
-                if number < 0 and (doc_id := self._lookup.find(name)) is not None:
+                if number < 0 and (doc_id := self.lookup.find(name)) is not None:
                     number = self.index.ids.find(doc_id)
                 if number >= 0 and (still_indexed is None or still_indexed[number]):
                     numbers.add(number)
