@@ -37,7 +37,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "watch": ("watch", "Import and index files whenever they change."),
     "search": ("search", "Search with a set of queries and save the rankings."),
     "recommend": ("recommendation", "Recommend papers that a text should cite."),
-    "check": ("check", "Check that the references of a draft are real and right."),
+    "check": ("check", "Check the references of a draft."),
     "lsp": ("editors", "Start the language server for editors."),
     "find": ("search", "Look up documents by words, author, year or key."),
     "tune": ("search", "Tune ranking weights on your drafts or judgements."),
