@@ -70,7 +70,9 @@ _UNUSUAL = 0.8
 """Confidence of a marker of unknown form that contains the name and year of an entry."""
 _NOTED = 0.9
 """Confidence of a footnote's number as a marker of the works that the footnote cites."""
-_MOST = 0.5
+_MOST, _FEW_SQUARE = 0.5, 0.2
+"""Least share of the list's numbers in brackets of the kind that cites, and largest share in square
+brackets if round ones cite."""
 _INCOMPLETE = 0.6
 """Confidence of a marker with references that are not in the list; a person should check it."""
 
@@ -94,8 +96,8 @@ class ReferenceIndex:
     """Number of ids missing between 1 and the highest."""
     round_cite: bool = False
     """True if the paper cites with numbers in round brackets."""
-    has_labels: bool = True
-    """True if the ids are printed in the list; otherwise they are only counted."""
+    is_numbered: bool = True
+    """True if the paper cites with the ids; False if they are only counted and it does not."""
     by_note: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """If footnotes cite: what each of them cites, by its number."""
 
@@ -115,7 +117,7 @@ class ReferenceIndex:
                 own.append(Marker(*match.span(), tuple(part for part in parts if part in self.ids)))
         patterns = [(_RAISED, _POWER, _CHARGE), (_NAMED_REF, None, None)]
         patterns += [(_ROUND, _COUNTED, None)] if self.round_cite else []
-        for pattern, others_before, others_behind in patterns:
+        for pattern, others_before, others_behind in patterns if self.is_numbered else ():
             for match in pattern.finditer(text):
                 group = match.lastindex or 0
                 cites = numbers(match[group].replace(" and ", ",").translate(_DIGITS))
@@ -174,7 +176,8 @@ class ReferenceIndex:
         cites: list[str] = []
         missing = 0
         for cite in marker.cites:
-            ids = (cite,) if cite in self.ids else self.entries_named(cite)
+            is_id = cite in self.ids and (self.is_numbered or not cite.isdigit())
+            ids = (cite,) if is_id else self.entries_named(cite)
             if len(ids) == 1:
                 cites.append(ids[0])
             else:
@@ -203,9 +206,16 @@ class ReferenceIndex:
 
 
 def index_references(
-    references: Sequence[ParsedReference], ids: Sequence[str], texts: Sequence[str] = ()
+    references: Sequence[ParsedReference],
+    ids: Sequence[str],
+    texts: Sequence[str] = (),
+    labelled: bool = True,
 ) -> ReferenceIndex:
-    """Index a reference list with the ids of its entries; ``texts`` show how the paper cites."""
+    """Index a reference list with the ids of its entries; ``texts`` show how the paper cites.
+
+    If the list is not ``labelled``, its ids are only counted: ``[1]`` in the text is then probably
+    not a citation, but program code.
+    """
     by_name: dict[tuple[str, str], list[str]] = defaultdict(list)
     before: set[str] = set()
     for ref_id, reference in zip(ids, references, strict=True):
@@ -230,17 +240,15 @@ def index_references(
     numbers_used = {int(ref_id) for ref_id in ids if ref_id.isdigit()}
     gaps = max(numbers_used, default=0) - len(numbers_used)
     index = {key: tuple(some) for key, some in by_name.items()}
-    return ReferenceIndex(frozenset(ids), index, gaps, _cites_in_round(set(ids), texts))
-
-
-def _cites_in_round(ids: set[str], texts: Sequence[str]) -> bool:
-    """Return True if the text cites most numbers in round brackets, and few in square ones."""
-    known = {each for each in ids if each.isdigit()}
-    square = {each for text in texts for marker in markers(text) for each in marker.cites}
-    if not known or len(square & known) > 0.2 * len(known):
-        return False
-    inside = (numbers(match[1]) or () for text in texts for match in _ROUND.finditer(text))
-    return len({each for some in inside for each in some} & known) >= _MOST * len(known)
+    known = {ref_id for ref_id in ids if ref_id.isdigit()}
+    square = {cite for text in texts for marker in markers(text) for cite in marker.cites} & known
+    round_ = {
+        cite for text in texts for m in _ROUND.finditer(text) for cite in numbers(m[1]) or ()
+    } & known
+    most = max(_MOST * len(known), 1)
+    round_cite = len(square) <= _FEW_SQUARE * len(known) and len(round_) >= most
+    is_numbered = labelled or round_cite or len(square) >= most
+    return ReferenceIndex(frozenset(ids), index, gaps, round_cite, is_numbered)
 
 
 def _plain(name: str) -> str:
@@ -281,7 +289,7 @@ def annotate(
     texts = [each.content.text for each in paper.paragraphs]
     labelled = any(entry.label for entry in paper.references)
     by_note = {number: tuple(ids[at] for at in places) for number, places in paper.footnotes}
-    index = replace(index_references(parsed, ids, texts), has_labels=labelled, by_note=by_note)
+    index = replace(index_references(parsed, ids, texts, labelled), by_note=by_note)
     places = [entry.content.boxes() for entry in paper.references]
     links = list(map(index.links, texts))
     parts = _parts(paper, sections, links)
@@ -335,7 +343,7 @@ def _disagreements(
         if len(printed) > _FEW:
             yield f"{count(len(printed), 'citation marker')}, but no reference list was found"
         return
-    if index.has_labels and all(map(str.isdigit, index.ids)):
+    if index.is_numbered and all(map(str.isdigit, index.ids)):
         raised = (
             cite
             for text in texts

@@ -57,6 +57,7 @@ from citebed.papers.paragraphs import (
     bullet_length,
     count_raised_numbers,
     place_texts,
+    plain_letters,
     split_body,
 )
 from citebed.papers.properties import read_properties
@@ -161,7 +162,7 @@ def read_document(document: pypdfium2.PdfDocument, data: bytes = b"") -> ReadPap
     body = [paragraph for paragraph in body if not lists_people(paragraph.lines)]
     references = []
     for entry, content in zip(entries, place_texts([e.lines for e in entries]), strict=True):
-        printed = "\n".join(line.text for line in entry.lines)
+        printed = plain_letters("\n".join(line.text for line in entry.lines))
         own = content.without_start(label_length(entry.label, content.text))
         printed = printed[label_length(entry.label, printed) :]
         references.append(ReferenceEntry(entry.label, own, printed))

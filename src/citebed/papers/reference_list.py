@@ -47,7 +47,8 @@ _NAMED = re.compile(
 _AFTER = re.compile(
     r"(?:conflicts? of interest|competing interests?|copyright\b|©|publisher.s note|open access\b"
     r"|acknowledge?ments?\b|author contributions|additional information|how to cite|correspondence"
-    r"|supplementa(?:ry|l) (?:material|information)|about the authors?|submit your|received:? )",
+    r"|supplementa(?:ry|l) (?:material|information)|about the authors?|submit your|received:? "
+    r"|affiliations?:?$|e-?mail:)",
     re.IGNORECASE,
 )
 """Text that may follow a list in its font."""
@@ -61,6 +62,8 @@ _FEWEST = 3
 """Fewest entries of a list that needs no other sign."""
 _MOST_LISTS = 50
 """Most headings, or first labels, to try."""
+_STRANGE = 0.25
+"""Largest share of entries without name and year in a list whose other entries have both."""
 _USUAL_LINES = 12
 """Most lines that a typical entry has."""
 
@@ -271,7 +274,24 @@ def _unnumbered_list(lines: Sequence[Line], headings: set[int], style: Style) ->
         if own and dated >= 0.4 * rate * len(own) and (dated > 0 or not members):
             members += own
             rate = max(rate, dated / len(own))
-    return _split(members, style) if members else []
+    return _without_other_text(_split(members, style)) if members else []
+
+
+def _without_other_text(entries: list[Entry]) -> list[Entry]:
+    """Return a list without the tables and addresses that stand between or after its entries.
+
+    If nearly all entries have a name and a year, two neighbours without both are other text, and so
+    is the last one.
+    """
+    strange = [
+        not entry.is_dated and not entry.label and not _NAMED.match(entry.lines[0].text)
+        for entry in entries
+    ]
+    if sum(strange) > _STRANGE * len(entries):
+        return entries
+    beside = zip([False, *strange], [*strange[1:], True], strict=False)
+    other = [own and any(others) for own, others in zip(strange, beside, strict=True)]
+    return [entry for entry, is_other in zip(entries, other, strict=True) if not is_other]
 
 
 def _split(lines: Sequence[Line], style: Style) -> list[Entry]:
@@ -285,13 +305,14 @@ def _split(lines: Sequence[Line], style: Style) -> list[Entry]:
     def is_flush(line: Line) -> bool:
         return line.left - left[line.page, line.column] < _HANGING * line.size
 
-    def is_apart(last: Line, line: Line) -> bool:
-        same = (last.page, last.column) == (line.page, line.column)
-        gap = same and line.baseline - last.baseline > 1.45 * line.size
-        return gap and _BEGINS.match(line.text) is not None
-
     def is_named(last: Line, line: Line) -> bool:
         return _NAMED.match(line.text) is not None and last.text.endswith((".", ")", "]"))
+
+    def is_apart(last: Line, line: Line) -> bool:
+        if (last.page, last.column) != (line.page, line.column):
+            return is_named(last, line)
+        gap = line.baseline - last.baseline > 1.45 * line.size
+        return gap and _BEGINS.match(line.text) is not None
 
     ways: tuple[Callable[[list[Line], Line], bool], ...] = (
         lambda _, line: not _KEY.match(line.text),
