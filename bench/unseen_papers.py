@@ -146,8 +146,7 @@ def read_source(pdf: Path, path: Path, package: Path) -> Truth | None:
     head, _, body = text.partition("\\begin{document}")
     body = _NOT_SHOWN.sub(" ", body or text).partition("\\end{document}")[0]
     body = body.partition("\\appendix")[0] if "\\appendix" in body[: len(body) // 3] else body
-    places = (path.parent.glob("*.bib"), pdf.parent.glob("*.bib"), package.rglob("*.bib"))
-    entries = _entries(next(filter(None, map(sorted, places)), []))
+    entries = _entries([*sorted(package.rglob("*.bib")), *sorted(path.parent.glob("*.bib"))])
     cited = {
         key.strip()
         for match in _CITE.finditer(_NOT_SHOWN.sub(" ", text))

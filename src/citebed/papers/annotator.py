@@ -247,8 +247,12 @@ def index_references(
     } & known
     most = max(_MOST * len(known), 1)
     round_cite = len(square) <= _FEW_SQUARE * len(known) and len(round_) >= most
-    is_numbered = labelled or round_cite or len(square) >= most
-    return ReferenceIndex(frozenset(ids), index, gaps, round_cite, is_numbered)
+    by_name_only = ReferenceIndex(frozenset(ids), index, gaps, is_numbered=False)
+    if not labelled:
+        named = {cite for text in texts for link in by_name_only.links(text) for cite in link.cites}
+        if max(len(square), len(round_)) < max(most, 2 * len(named)):
+            return by_name_only
+    return replace(by_name_only, round_cite=round_cite, is_numbered=True)
 
 
 def _plain(name: str) -> str:

@@ -267,6 +267,8 @@ def _unnumbered_list(lines: Sequence[Line], headings: set[int], style: Style) ->
     rate = 0.0
     end = next((at for at, line in enumerate(lines) if heads_references(line.text)), len(lines))
     for part in group_while(lines[:end], lambda _, line: id(line) not in headings):
+        if any(id(line) in headings and _AFTER.match(line.text) for line in part):
+            continue
         own = [line for line in part if id(line) not in headings and _has_size(line, size)]
         after = next((at for at, line in enumerate(own) if _AFTER.match(line.text)), len(own))
         own = own[:after]
@@ -274,7 +276,7 @@ def _unnumbered_list(lines: Sequence[Line], headings: set[int], style: Style) ->
         if own and dated >= 0.4 * rate * len(own) and (dated > 0 or not members):
             members += own
             rate = max(rate, dated / len(own))
-    return _without_other_text(_split(members, style)) if members else []
+    return _split(members, style) if members else []
 
 
 def _without_other_text(entries: list[Entry]) -> list[Entry]:
@@ -326,9 +328,9 @@ def _split(lines: Sequence[Line], style: Style) -> list[Entry]:
     for continues in ways:
         groups = group_while(lines, continues)
         keys = [_KEY.match(group[0].text) for group in groups]
-        entries = [
-            Entry(key[1] if key else "", group) for key, group in zip(keys, groups, strict=True)
-        ]
+        entries = _without_other_text(
+            [Entry(key[1] if key else "", group) for key, group in zip(keys, groups, strict=True)]
+        )
         good = sum(
             entry.is_dated
             and (entry.label != "" or _BEGINS.match(entry.lines[0].text) is not None)

@@ -63,6 +63,10 @@ _MATH = re.compile(
     r"\b(?:cm|lm)(?:mi|sy|ex|bsy|mib)|txex|txsy|txmi|math|symbol|mtsy|msam|msbm|wasy", re.I
 )
 _SMALL_CAPITALS = re.compile(r"\b(?:cm|ec)csc|\bsf(?:cc|xc)|csc\d|smallcap|smcp|-sc\b|caps", re.I)
+_TYPEWRITER = re.compile(
+    r"mono|courier|consol|menlo|typewriter|inconsolata|(?:cm|ec|sf|lm)(?:sl|it|vi|b|s)?tt\d|nimbusmon",
+    re.I,
+)
 _LARGER = 0.4
 """Share of the most common size's characters that a larger size of prose has at least."""
 _MARGIN_LINES = 3
@@ -173,6 +177,8 @@ def classify_lines(lines: Sequence[Line], style: Style, running: set[int]) -> li
     heading_looks = _heading_looks(lines, style)
     for before, line in zip((None, *lines), lines, strict=False):
         kind = Kind.RUNNING if id(line) in running else _kind(line, style, heading_looks)
+        if kind is Kind.PROSE and _is_code(before, line, style):
+            kind = Kind.OTHER
         if kind is Kind.CAPTION and _is_mid_sentence(before, line, style):
             kind = Kind.PROSE
         if kind is Kind.CAPTION:
@@ -244,6 +250,19 @@ def _is_mid_sentence(before: Line | None, line: Line, style: Style) -> bool:
     near = 0 < line.baseline - before.baseline < style.leading + 0.25 * style.size
     ended = before.text.rstrip().endswith((".", ":", "?", "!"))
     return near and not ended and has_size(before, style.size)
+
+
+def _is_code(before: Line | None, line: Line, style: Style) -> bool:
+    """Return True for a line of program code: all in a typewriter font, but not amid a sentence."""
+    if _TYPEWRITER.search(style.font) or not all(
+        _TYPEWRITER.search(name) for name in {word.font.name for word in line.words}
+    ):
+        return False
+    if before is None or _TYPEWRITER.search(before.main.font.name):
+        return True
+    whole = style.edges(before)[1] - before.right < 3 * style.size
+    near = 0 < line.baseline - before.baseline < style.leading + 0.25 * style.size
+    return not (whole and near) or before.text.rstrip().endswith((".", ":"))
 
 
 Look = tuple[str, float, bool]
