@@ -20,29 +20,22 @@ import re
 import subprocess
 import tarfile
 import tempfile
-from collections import Counter, defaultdict
+from collections import Counter
 from pathlib import Path
 
-from annotate_journals import _AROUND, _WORD, Citation, Reference, Truth, header, row, score, words
+import pypdfium2
 
+from annotate_journals import _AROUND, _WORD, Citation, Reference, Truth, header, row, score, words
 from citebed.collection.formats.base import Chunk, Problem
 from citebed.collection.formats.bibtex import parse
 from citebed.text.latex import latex_to_text
 from citebed.text.names import family_name
 
-PACKAGES = """
-    car lme4 lmtest mvtnorm r-cran-aer r-cran-apcluster r-cran-ape r-cran-bbmle r-cran-bms
-    r-cran-bradleyterry2 r-cran-brobdingnag r-cran-clue r-cran-coin r-cran-colorspace r-cran-dbscan
-    r-cran-desolve r-cran-diptest r-cran-elliptic r-cran-erm r-cran-expint r-cran-expm r-cran-flexmix
-    r-cran-forecast r-cran-formula r-cran-gbutils r-cran-gmm r-cran-gnm r-cran-hypergeo
-    r-cran-ipred r-cran-irace r-cran-kernlab r-cran-laeken r-cran-libcoin r-cran-logcondens
-    r-cran-markovchain r-cran-maxlik r-cran-metafor r-cran-mixtools r-cran-nmf r-cran-ordinal
-    r-cran-party r-cran-partykit r-cran-pls r-cran-powerlaw r-cran-pscl r-cran-psychotools
-    r-cran-psychotree r-cran-rcsdp r-cran-rgenoud r-cran-rmpfr r-cran-rrcov
-""".split()
+PACKAGES = ()
 _SOURCES = (".rnw", ".snw", ".tex", ".ltx", ".rtex", ".rmd", ".bib", ".orig", ".asis")
-_LARGEST, _FEWEST = 12_000_000, 8
-"""Bytes of the largest file to keep, and fewest references of a paper to measure."""
+_LARGEST, _FEWEST, _LONG_TITLE = 12_000_000, 8, 4
+"""Bytes of the largest file to keep, fewest references of a paper to measure, and words of a title
+that is not part of another text by chance."""
 
 
 def main() -> None:
@@ -132,6 +125,7 @@ _NOT_SHOWN = re.compile(
 )
 _NOT_SHOWN_LINES = re.compile(r"(?<!\\)%[^\n]*")
 _HIDDEN = ("footnote", "caption", "Abstract", "abstract", "thanks", "Address")
+_LIST = re.compile(r"(?:[\d.]+ )?(?:References|Bibliography|Literature)", re.IGNORECASE)
 _INPUT = re.compile(r"\\(?:input|include|SweaveInput)\{([^{}]+)\}")
 
 
@@ -143,20 +137,25 @@ def read_source(pdf: Path, path: Path, package: Path) -> Truth | None:
             if child.is_file():
                 text += "\n\n" + _NOT_SHOWN_LINES.sub("", child.read_text("utf-8", "replace"))
     is_markdown = path.suffix.lower() == ".rmd"
-    head, _, body = text.partition("\\begin{document}")
+    body = text.partition("\\begin{document}")[2]
     body = _NOT_SHOWN.sub(" ", body or text).partition("\\end{document}")[0]
     body = body.partition("\\appendix")[0] if "\\appendix" in body[: len(body) // 3] else body
     entries = _entries([*sorted(package.rglob("*.bib")), *sorted(path.parent.glob("*.bib"))])
-    cited = {
-        key.strip()
-        for match in _CITE.finditer(_NOT_SHOWN.sub(" ", text))
-        for key in match[2].split(",")
-    }
+    cited = {key.strip() for match in _CITE.finditer(text) for key in match[2].split(",")}
     if is_markdown:
         cited |= set(_RMD_CITE.findall(body))
     references = {key: entries[key] for key in cited if key in entries}
     if not references:
         return None
+    lines = re.split(r"\s*\n", "\n".join(map(_page_text, pypdfium2.PdfDocument(pdf))))
+    end = max((at for at, line in enumerate(lines) if _LIST.fullmatch(line)), default=len(lines))
+    printed = "".join(words(" ".join(lines[end:])))
+    titles = {"".join(entry.title) for entry in references.values()}
+    for key, entry in entries.items():  # cited by commands that this script does not know
+        title = "".join(entry.title)
+        if len(entry.title) > _LONG_TITLE and title in printed and title not in titles:
+            references[key] = entry
+            titles.add(title)
     title, authors = _argument(text, "Plaintitle") or _argument(text, "title"), []
     if plain := _argument(text, "Plainauthor"):
         authors = [_inverted(name) for name in re.split(r",\s*(?:and\s)?|\sand\s", plain) if name]
@@ -166,6 +165,10 @@ def read_source(pdf: Path, path: Path, package: Path) -> Truth | None:
     for paragraph in re.split(r"\n\s*\n|\\(?:sub)*section\*?|\\item\b", body):
         _add(truth, paragraph, is_markdown)
     return truth
+
+
+def _page_text(page: pypdfium2.PdfPage) -> str:
+    return page.get_textpage().get_text_range()
 
 
 def _add(truth: Truth, paragraph: str, is_markdown: bool) -> None:
