@@ -143,7 +143,7 @@ def read_source(pdf: Path, path: Path, package: Path) -> Truth | None:
     entries = _entries([*sorted(package.rglob("*.bib")), *sorted(path.parent.glob("*.bib"))])
     cited = {key.strip() for match in _CITE.finditer(text) for key in match[2].split(",")}
     if is_markdown:
-        cited |= set(_RMD_CITE.findall(body))
+        cited |= set(map(str.lower, _RMD_CITE.findall(body)))
     references = {key: entries[key] for key in cited if key in entries}
     if not references:
         return None
@@ -178,8 +178,8 @@ def _add(truth: Truth, paragraph: str, is_markdown: bool) -> None:
     def mark(match: re.Match[str]) -> str:
         if "nocite" in match[0] or match[0].startswith(("\\citeauthor", "\\citetitle")):
             return " "
-        names = match[1 if match.re is _RMD_CITE else 2].split(",")
-        known = [name.strip() for name in names if name.strip() in truth.references]
+        names = map(str.strip, match[1 if match.re is _RMD_CITE else 2].lower().split(","))
+        known = [name for name in names if name in truth.references]
         cites.extend(known)
         begin = len(cites) - len(known)
         shown = (truth.references[name] for name in known)
@@ -207,7 +207,7 @@ def _entries(paths: list[Path]) -> dict[str, Reference]:
             names = document.authors or document.editors
             author = words(family_name(names[0])) if names else []
             about = (document.title, *names, document.venue or "", str(document.year or ""))
-            entries[document.doc_id] = Reference(
+            entries[document.doc_id.lower()] = Reference(
                 document.doi, words(document.title), author, str(document.year or ""),
                 words(" ".join((*about, document.pages or "", document.publisher or ""))),
             )  # fmt: skip

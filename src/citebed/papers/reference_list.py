@@ -256,7 +256,7 @@ def _unnumbered_list(lines: Sequence[Line], headings: set[int], style: Style) ->
     """Return the entries below a heading.
 
     Other headings divide the text into parts. The list goes on in each part that has about as many
-    years as the first one.
+    years, and as many names at the start of lines, as those before.
     """
     sizes: Counter[float] = Counter()
     for line in lines[:30]:
@@ -264,7 +264,7 @@ def _unnumbered_list(lines: Sequence[Line], headings: set[int], style: Style) ->
             sizes[round(line.size, 1)] += len(line.text)
     size = sizes.most_common(1)[0][0] if sizes else 0.0
     members: list[Line] = []
-    rate = 0.0
+    rate = name_rate = 0.0
     end = next((at for at, line in enumerate(lines) if heads_references(line.text)), len(lines))
     for part in group_while(lines[:end], lambda _, line: id(line) not in headings):
         if any(id(line) in headings and _AFTER.match(line.text) for line in part):
@@ -273,9 +273,11 @@ def _unnumbered_list(lines: Sequence[Line], headings: set[int], style: Style) ->
         after = next((at for at, line in enumerate(own) if _AFTER.match(line.text)), len(own))
         own = own[:after]
         dated = sum(bool(_DATED.search(line.text)) for line in own)
-        if own and dated >= 0.4 * rate * len(own) and (dated > 0 or not members):
+        named = sum(bool(_NAMED.match(line.text)) for line in own)
+        is_named = named >= 0.4 * name_rate * len(own) or len(own) <= _TEXT
+        if own and is_named and dated >= 0.4 * rate * len(own) and (dated > 0 or not members):
             members += own
-            rate = max(rate, dated / len(own))
+            rate, name_rate = max(rate, dated / len(own)), max(name_rate, named / len(own))
     return _split(members, style) if members else []
 
 
