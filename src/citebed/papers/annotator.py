@@ -40,7 +40,7 @@ _LETTERS = str.maketrans(
     {"ı": "i", "ł": "l", "ø": "o", "đ": "d", "ð": "d", "ß": "ss", "æ": "ae", "œ": "oe"}
 )
 """Letters that have no decomposition, and what a font without them prints."""
-_SAME = re.compile(r"^\s*(?:[—–-]{1,3}|_{2,})(?=[\s.,(])")
+_SAME = re.compile(r"^\s*(?:[—–\ue000-\uf8ff-]{1,3}|_{2,})(?=[\s.,(])")
 """A dash that repeats the authors of the entry before."""
 _NAMES_END = re.compile(r"\bet\.? al|\band\b|\bund\b|\b[ye]\b|\bet\b|&|,|\d")
 _OTHERS = re.compile(r"\bet\.? al|\bu\. ?a\.|\band others|\bund andere|\bet coll")

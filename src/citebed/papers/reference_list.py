@@ -36,14 +36,14 @@ _LABELS = tuple(
 )
 _KEY = re.compile(r"\[([^\W\d_][^\[\]/]{0,30}?\d{2,4}[a-z]?)\]\s*")
 _BEGINS = re.compile(
-    r"[^\W\da-z_]|[“\"‘«„—–_-]|(?:v[ao]n|de[rnl]?|d[aiou]|el|al|l[ae])\b|[a-z]+[A-Z]"
+    r"[^\W\da-z_]|[“\"‘«„—–_\ue000-\uf8ff-]|(?:v[ao]n|de[rnl]?|d[aiou]|el|al|l[ae])\b|[a-z]+[A-Z]"
 )
 _CAPITALISED = r"[^\W\da-z_][\w’'-]+"
 _NAMED = re.compile(
     rf"(?:(?:v[ao]n|de[rn]?|zu) )*{_CAPITALISED}(?: {_CAPITALISED})?(?:, | [A-Z]{{1,3}}[ ,.]|:)"
-    rf"|[A-Z]\. ?(?:[A-Z-]\. ?)*{_CAPITALISED}|[—–_]{{1,3}}"
+    rf"|[A-Z]\. ?(?:[A-Z-]\. ?)*{_CAPITALISED}|[—–_\ue000-\uf8ff]{{1,3}}"
 )
-"""An author's name at the start of an entry."""
+"""An author's name at the start of an entry, or a dash for it, which fonts may not name."""
 _AFTER = re.compile(
     r"(?:conflicts? of interest|competing interests?|copyright\b|©|publisher.s note|open access\b"
     r"|acknowledge?ments?\b|author contributions|additional information|how to cite|correspondence"
