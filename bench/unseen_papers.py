@@ -141,7 +141,7 @@ def read_source(pdf: Path, path: Path, package: Path) -> Truth | None:
     body = _NOT_SHOWN.sub(" ", body or text).partition("\\end{document}")[0]
     body = body.partition("\\appendix")[0] if "\\appendix" in body[: len(body) // 3] else body
     entries = _entries([*sorted(package.rglob("*.bib")), *sorted(path.parent.glob("*.bib"))])
-    cited = {key.strip() for match in _CITE.finditer(text) for key in match[2].split(",")}
+    cited = {key.strip() for match in _CITE.finditer(text) for key in match[2].lower().split(",")}
     if is_markdown:
         cited |= set(map(str.lower, _RMD_CITE.findall(body)))
     references = {key: entries[key] for key in cited if key in entries}
