@@ -20,7 +20,7 @@ from citebed.papers.annotation import (
 )
 from citebed.papers.paper import Box, PlacedText, ReadPaper, ReadParagraph
 from citebed.papers.reference_matcher import LIKELY, ReferenceMatcher
-from citebed.papers.references import ParsedReference, parse_reference
+from citebed.papers.references import REPEATED_AUTHORS, ParsedReference, parse_reference
 from citebed.records import Sentence
 from citebed.text.anonymise import anonymise
 from citebed.text.headings import BELOW, is_under
@@ -40,8 +40,6 @@ _LETTERS = str.maketrans(
     {"ı": "i", "ł": "l", "ø": "o", "đ": "d", "ð": "d", "ß": "ss", "æ": "ae", "œ": "oe"}
 )
 """Letters that have no decomposition, and what a font without them prints."""
-_SAME = re.compile(r"^\s*(?:[—–\ue000-\uf8ff-]{1,3}|_{2,})(?=[\s.,(])")
-"""A dash that repeats the authors of the entry before."""
 _NAMES_END = re.compile(r"\bet\.? al|\band\b|\bund\b|\b[ye]\b|\bet\b|&|,|\d")
 _OTHERS = re.compile(r"\bet\.? al|\bu\. ?a\.|\band others|\bund andere|\bet coll")
 _MANY = 3
@@ -101,15 +99,17 @@ class ReferenceIndex:
     by_note: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """If footnotes cite: what each of them cites, by its number."""
 
-    def links(self, text: str) -> list[Link]:
+    def links(self, text: str, content: PlacedText | None = None) -> list[Link]:
         """Return the markers in a text with the entries that they cite.
+
+        ``content`` is the text with its places, for footnotes that restart on each page.
 
         Beside general markers, these are brackets with labels of the list that are not numbers, and
         the list's numbers after "ref.", in superscript (but not powers or charges), and, if the
         paper cites with them, in round brackets (but not equations and steps).
         """
         if self.by_note:
-            return self._note_links(text)
+            return self._note_links(text, content)
         own = []
         for match in _BRACKET.finditer(text):
             parts = [part.replace(" ", "") for part in _PARTED.split(match[1].strip())]
@@ -140,12 +140,16 @@ class ReferenceIndex:
         every += self._named_links(text, every)
         return sorted(every)
 
-    def _note_links(self, text: str) -> list[Link]:
+    def _note_links(self, text: str, content: PlacedText | None) -> list[Link]:
         """Return the numbers of footnotes with the works that the footnotes cite."""
         links = []
         for match in _RAISED.finditer(text):
+            boxes = content.boxes(*match.span())[:1] if content else ()
             notes = numbers(match[0].translate(_DIGITS)) or ()
-            cites = unique(cite for note in notes for cite in self.by_note.get(note, ()))
+            names = [
+                each for note in notes for each in (note, *(f"{note}@{b.page}" for b in boxes))
+            ]
+            cites = unique(cite for name in names for cite in self.by_note.get(name, ()))
             if cites and not _POWER.search(text[max(0, match.start() - 14) : match.start()]):
                 links.append(Link(*match.span(), cites, _NOTED))
         return links
@@ -227,7 +231,7 @@ def index_references(
         names = names | {" ".join(families)} if len(families) == 2 else names
         number = _MANY if _OTHERS.search(reference.text) else min(len(reference.authors), _MANY)
         names |= {f"{families[0]} {number}"} if families else set()
-        if _SAME.match(reference.text):
+        if REPEATED_AUTHORS.match(reference.text):
             names = before | names
         before = names
         years = list(_YEAR.finditer(reference.text))
@@ -295,7 +299,7 @@ def annotate(
     by_note = {number: tuple(ids[at] for at in places) for number, places in paper.footnotes}
     index = replace(index_references(parsed, ids, texts, labelled), by_note=by_note)
     places = [entry.content.boxes() for entry in paper.references]
-    links = list(map(index.links, texts))
+    links = [index.links(each.content.text, each.content) for each in paper.paragraphs]
     parts = _parts(paper, sections, links)
     contexts: list[AnnotatedContext] = []
     for paragraph, linked in zip(paper.paragraphs, links, strict=True):

@@ -170,7 +170,7 @@ def _follow_labels(
             (number + step, at)
             for step, far in ((1, _NEXT_LABEL), (2, _NEXT_AFTER_GAP), (3, _NEXT_AFTER_GAP))
             for at in between(places.get(number + step, ()), begin, begin + far)
-            if _has_size(lines[at], last.size) and _is_aligned(lines[at], last)
+            if has_letters_of_size(lines[at], last.size) and _is_aligned(lines[at], last)
         )
         found = next(following, None)
         if found is None:
@@ -190,7 +190,7 @@ def _is_aligned(line: Line, last: Line) -> bool:
     return not same or abs(line.left - last.left) < 1.4 * line.size
 
 
-def _has_size(line: Line, size: float) -> bool:
+def has_letters_of_size(line: Line, size: float) -> bool:
     """Return True if a line has letters of this font size, with or without small capitals."""
     letters = sum(len(word.text) for word in line.words)
     same = sum(len(word.text) for word in line.words if abs(word.size - size) < 0.06 * size + 0.05)
@@ -229,7 +229,9 @@ def _numbered_entries(lines: Sequence[Line], chain: Sequence[tuple[int, int]]) -
         for line in lines[begin + 1 : begin + 1 + _NEXT_LABEL if end is None else end]:
             last = entry[-1]
             same = (line.page, line.column) == (last.page, last.column)
-            if not _has_size(line, label.size) or (same and line.left < label.left - label.size):
+            if not has_letters_of_size(line, label.size) or (
+                same and line.left < label.left - label.size
+            ):
                 if end is None and same:
                     break
                 continue
@@ -269,7 +271,9 @@ def _unnumbered_list(lines: Sequence[Line], headings: set[int], style: Style) ->
     for part in group_while(lines[:end], lambda _, line: id(line) not in headings):
         if any(id(line) in headings and _AFTER.match(line.text) for line in part):
             continue
-        own = [line for line in part if id(line) not in headings and _has_size(line, size)]
+        own = [
+            line for line in part if id(line) not in headings and has_letters_of_size(line, size)
+        ]
         after = next((at for at, line in enumerate(own) if _AFTER.match(line.text)), len(own))
         own = own[:after]
         dated = sum(bool(_DATED.search(line.text)) for line in own)
