@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Papers that nobody developed the rules on, measured against their LaTeX or JATS sources.
+"""Papers that the rules were not developed on, measured against their LaTeX or JATS sources.
 
     python bench/unseen_papers.py FOLDER [--fetch] [--half 1|2] [--only NAME] [--errors]
 
