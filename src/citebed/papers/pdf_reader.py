@@ -157,8 +157,8 @@ def read_document(document: pypdfium2.PdfDocument, data: bytes = b"") -> ReadPap
     lines, kinds = [line for line, _ in rest], [kind for _, kind in rest]
     entries = find_references(lines, kinds, style)
     notes = [] if any(entry.label for entry in entries) else notes
-    if notes and sum(id(entry.lines[0]) in noted for entry in entries) > len(entries) / 2:
-        entries = []  # notes at the end, which begin with numbers, too
+    inside = sum(id(entry.lines[0]) in noted for entry in entries)
+    are_endnotes = len(notes) > len(entries) and 2 * inside > len(entries)
     listed = {id(line) for entry in entries for line in entry.lines}
     body = split_body(lines, kinds, style, listed | noted if notes else listed)
     body = [paragraph for paragraph in body if not lists_people(paragraph.lines)]
@@ -176,7 +176,7 @@ def read_document(document: pypdfium2.PdfDocument, data: bytes = b"") -> ReadPap
                 (note.name, text.without_start(len(note.number)))
                 for note, text in zip(notes, texts, strict=True)
             ],
-            references,
+            [] if are_endnotes else references,
         )
         if len(cited_in) >= _CITING * len(notes):
             references = found
