@@ -11,7 +11,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 from citebed.papers.annotator import annotate
 from citebed.papers.footnotes import cite_in_footnotes
-from citebed.papers.paper import PlacedText, ReadPaper, ReadParagraph, ReferenceEntry
+from citebed.papers.paper import Box, PlacedText, ReadPaper, ReadParagraph, ReferenceEntry
 from citebed.papers.pdf_reader import read_document
 
 MOORE = "Thomas Moore: Die Ulmen der Stadt. Leipzig 1987, S. 12."
@@ -53,6 +53,19 @@ def test_of_two_works_the_short_title_or_the_last_mention_decides() -> None:
     oaks = "Thomas Moore: Eichen im Norden Europas. Leipzig 1987"
     short = ("Moore, Eichen im Norden.", "Moore, op. cit.", "Moore, Ulmen.", "Moore, op. cit.")
     assert cited(elms, oaks, *short) == [(0,), (1,), (1,), (1,), (0,), (0,)]
+
+
+def test_numbers_that_restart_on_each_page_cite_by_page() -> None:
+    boxes = (Box(0, 50, 90, 80, 100), Box(1, 50, 90, 80, 100))
+    text = PlacedText("Ulmen¹ Eschen¹", (0, 7), boxes)
+    entries = tuple(ReferenceEntry("", PlacedText(each), each) for each in (MOORE, ASH))
+    footnotes = (("1@0", (0,)), ("1@1", (1,)))
+    paper = ReadPaper(
+        "Bäume", (), "", None, 2001, (ReadParagraph("Einleitung", text),), entries, (), footnotes
+    )
+    made = annotate(paper, "paper", sections=())
+    markers = [m for c in made.contexts for s in c.sentences for m in s.markers]
+    assert [marker.cites for marker in markers] == [("1",), ("2",)]
 
 
 def test_a_repeated_author_in_a_list_has_the_name_above() -> None:
