@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from itertools import pairwise, takewhile
+from typing import NamedTuple
 
 from citebed.papers.pages import Line, group_while
 from citebed.papers.paragraphs import place_texts
@@ -123,8 +124,9 @@ _NOT_A_NAME = re.compile(
     r"|united (?:states|kingdom)|new (?:york|zealand|delhi|jersey|south)|south (?:africa|korea)"
     r"|hong kong|san (?:francisco|diego|jose)|los angeles|saudi arabia|sri lanka|costa rica"
     r"|czech republic|articles?|review|introduction|abstract|keywords?|(?:working|discussion) paper"
-    r"|journal|zeitschrift|volume|heft|special|issue|empfohlene|zitierung|version)\b|stra(?:ß|ss)e\b"
-    r"|\s(?:from|with|for|the|of)\s",
+    r"|journal|zeitschrift|volume|heft|special|issue|empfohlene|zitierung|version|from|with|for|the"
+    r"|of|after|before|into|between|among|using|through|during|towards?|their|is|are|how|why|what"
+    r")\b|stra(?:ß|ss)e\b",
     re.IGNORECASE,
 )
 _BETWEEN_NAMES = re.compile(r"\s*(?:[,;·•&|/]|\b(?i:and|und|sowie|et|y)\b)\s*")
@@ -149,6 +151,7 @@ _PREFIX = re.compile(r"\b[a-z]{2,3}(?=[A-Z])")
 """For example in ``dePamphilis``."""
 _PARTICLES = ("della", "dell", "delle", "degli", "national", "für")
 _RARE_PARTICLE = re.compile(r"\b(?:d[ao]|e|d[ae]ll[ae]|degli|vom|zum|v\.|op|'t|ould|st)\s")
+_FAMILY_FIRST = re.compile(r"[^\W\d_][^\W\d_].*[^\W\dA-Z_].* [A-Z]{1,3}")
 _FULL_STOP = re.compile(r"(?<=\w[a-zß-ÿ])\.")
 """For example in ``Md. Abdul``."""
 _SUFFIX = re.compile(r",?\s(?:Jr|Sr|I{2,3}|IV)\b\.?$")
@@ -227,36 +230,38 @@ def _parse_page(
 ) -> FrontMatter:
     """Return title and authors on a page."""
     texts = _text_blocks(page, style)
-    begins = [line.baseline for line in page if is_beginning(line, style)]
-    begins = begins or [line.baseline for block in texts for line in block]
-    start = min(begins, default=float("inf"))
+    begins = [line for line in page if is_beginning(line, style)]
+    ends = begins or [line for block in texts for line in block]
+    end = min(ends, key=lambda line: line.baseline, default=None)
+    start = end.baseline if end else float("inf")
     beside = _find_boxes(page, texts, style)
     outside = beside | {id(line) for block in texts for line in block}
     over = [line for line in page if line.baseline < start - 1 and id(line) not in outside]
+    crosses = any(line.column < 0 and line.size > 1.08 * style.size for line in over)
+    if end and end.column >= 0 and not crosses:
+        # The front matter is in one column, and may be in one before its abstract.
+        over = [line for line in over if line.column in (-1, end.column)]
+        earlier = [line for line in page if -1 < line.column < end.column]
+        over = [line for line in earlier if id(line) not in outside] or over
     rows = group_while(  # baselines in a row differ a little
         sorted(over, key=lambda line: line.baseline),
         lambda row, line: line.baseline - row[0].baseline < _SAME_ROW * line.size,
     )
     above = [line for row in rows for line in sorted(row, key=lambda line: line.left)][:_MOST_LINES]
-    common = {
-        word.text.strip(".,;:()")
-        for each in pages[:3]
-        for line in each
-        for word in line.words
-        if word.text[0].islower()
-    }
-    blocks = group_while(
-        [line for line in above if sum(map(str.isalpha, line.text)) > 1],
-        lambda block, line: (
-            _looks_like(line, block[-1])
-            and line.baseline - block[-1].baseline < _SAME_BLOCK * line.size
-            and not (block[-1].text.isupper() and not line.text.isupper())
-            and (len(_read_names([line], common)) < 2 or bool(_read_names(block[-1:], common)))
+    words = _Paper(
+        frozenset(
+            word.text.strip(".,;:()")
+            for each in pages[:3]
+            for line in each
+            for word in line.words
+            if word.text[0].islower()
         ),
+        style.leading,
     )
+    blocks = _title_blocks([line for line in above if sum(map(str.isalpha, line.text)) > 1], words)
     lines = frozenset(map(id, above)) | beside
-    title = _find_title(blocks, pages, style, properties.title, common)
-    if not title or not (begins or is_cover or title[0].size > 1.1 * style.size):
+    title = _find_title(blocks, pages, style, properties.title, words)
+    if not title:
         return FrontMatter(lines=lines if begins else frozenset())
     inside = set(map(id, title))
     below = [line for line in above if line.baseline > title[0].baseline and id(line) not in inside]
@@ -278,10 +283,44 @@ def _parse_page(
         and id(line) not in outside - beside
     ]
     authors, notes = _find_authors(
-        (below, over_title, next_to_abstract), properties.authors, common, on_cover=is_cover
+        (below, over_title, next_to_abstract), properties.authors, words, on_cover=is_cover
     )
+    if not (begins or authors or is_cover or title[0].size > 1.1 * style.size):
+        return FrontMatter()
     (content,) = place_texts([title])
     return FrontMatter(content.text.rstrip(" *∗†"), authors, notes=notes, lines=lines)
+
+
+class _Paper(NamedTuple):
+    """What tells names from other words of a paper, and lines of a list from paragraphs."""
+
+    words: frozenset[str]
+    """Words in small letters."""
+    leading: float
+
+
+def _title_blocks(lines: Sequence[Line], paper: _Paper) -> list[list[Line]]:
+    """Return lines of one look that are close below each other, whatever is beside them."""
+    blocks: list[list[Line]] = []
+    for line in lines:
+        block = next((each for each in reversed(blocks[-8:]) if _goes_on(each, line, paper)), None)
+        if block is None:
+            blocks.append([line])
+        else:
+            block.append(line)
+    return blocks
+
+
+def _goes_on(block: Sequence[Line], line: Line, paper: _Paper) -> bool:
+    last = block[-1]
+    step = line.baseline - last.baseline
+    return (
+        _looks_like(line, last)
+        and step < max(_SAME_BLOCK * line.size, 1.3 * paper.leading)
+        and (step < _SAME_ROW * line.size or (line.left < last.right and last.left < line.right))
+        and not (last.text.isupper() and not line.text.isupper())
+        and (len(_read_names([line], paper)) < 2 or bool(_read_names([last], paper)))
+    )
 
 
 def _find_boxes(
@@ -332,7 +371,8 @@ def _text_blocks(page: Sequence[Line], style: Style) -> list[list[Line]]:
     """Return the blocks of lines on a page that consist of sentences."""
     blocks: list[list[Line]] = []
     for line in page:
-        block = next((each for each in reversed(blocks[-6:]) if _continues_block(each, line)), None)
+        near = reversed(blocks[-6:])
+        block = next((each for each in near if _continues_block(each, line, style)), None)
         if block is None:
             blocks.append([line])
         else:
@@ -344,10 +384,10 @@ def _text_blocks(page: Sequence[Line], style: Style) -> list[list[Line]]:
     return [block for block in blocks if _has_sentences(block, style)]
 
 
-def _continues_block(block: Sequence[Line], line: Line) -> bool:
+def _continues_block(block: Sequence[Line], line: Line, style: Style) -> bool:
     last = block[-1]
     return (
-        0 < line.baseline - last.baseline < 1.9 * line.size
+        0 < line.baseline - last.baseline < max(1.9 * line.size, 1.3 * style.leading)
         and has_size(line, last.size)
         and line.left < last.right
         and last.left < line.right
@@ -374,7 +414,7 @@ def _find_title(
     pages: Sequence[Sequence[Line]],
     style: Style,
     stated: str,
-    common: Collection[str],
+    paper: _Paper,
 ) -> Sequence[Line]:
     """Return the lines of the title; ``stated`` is the title in the file's properties."""
     scores = []
@@ -393,7 +433,7 @@ def _find_title(
         score = block[0].size / style.size + 0.2 * block[0].bold
         after = blocks[at + 1 : at + 3]
         named = [
-            each[0].size < min(block[0].size, 1.6 * style.size) and _read_names(each, common)
+            each[0].size < min(block[0].size, 1.6 * style.size) and _read_names(each, paper)
             for each in after
         ]
         if any(named[:1]):
@@ -402,13 +442,13 @@ def _find_title(
             near = after[0][0].baseline - block[-1].baseline < 2.4 * after[0][0].size
             score += 1 if near else 0.4
         words = len(text.split())
-        is_name = not any(named[:1]) and bool(_read_names(block, common))
+        is_name = not any(named[:1]) and bool(_read_names(block, paper))
         if words < 10 and len(text) < 120 and (is_name or _is_journal(text, pages)):
             score -= 3
         elif words < 8 and _JOURNAL.search(text):
             score -= 0.8
         if words < 2:
-            score -= 0.6
+            score -= 2
         scores.append((score, -at, block))
     return max(scores, key=lambda each: each[:2])[2] if scores else ()
 
@@ -450,7 +490,7 @@ def _is_journal(text: str, pages: Sequence[Sequence[Line]]) -> bool:
 
 
 def _find_authors(
-    places: Sequence[Sequence[Line]], stated: str, common: Collection[str], *, on_cover: bool
+    places: Sequence[Sequence[Line]], stated: str, paper: _Paper, *, on_cover: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the authors in the first place that has any, and notes about them.
 
@@ -466,19 +506,16 @@ def _find_authors(
             else:
                 look.append(line)
         looks.sort(key=lambda look: -look[0].size)
-        readings = (_read_names(look, common, on_cover=on_cover) for look in looks)
+        readings = (_read_names(look, paper, on_cover=on_cover) for look in looks)
         if named := list(filter(None, readings)):
             confirmed = (names for names in named if known.intersection(map(_name_key, names)))
             return _reconcile(next(confirmed, named[0]), stated, lines)
     return _reconcile((), stated, places[0])
 
 
-def _read_names(
-    lines: Sequence[Line], common: Collection[str] = (), *, on_cover: bool = False
-) -> tuple[str, ...]:
+def _read_names(lines: Sequence[Line], paper: _Paper, *, on_cover: bool = False) -> tuple[str, ...]:
     """Return the authors named in lines of one font; skip lines with other text.
 
-    ``common`` are words that the paper prints in small letters. They are not names.
     A cover sheet may have a single author as ``Author, Ann``.
     """
     texts = [_names_text(line) for line in lines]
@@ -488,26 +525,35 @@ def _read_names(
     whole, last = "", None
     for line, text in zip(lines, texts, strict=True):
         parts = _split_names(text)
-        authors = [_author(part, common) for part in parts]
+        authors = [_author(part, paper.words) for part in parts]
         foreign = next(
             (n for n, p in enumerate(parts) if not authors[n] and _NOT_A_NAME.search(p)), len(parts)
         )
+        joined = False
         if last is not None:
             step = line.baseline - last.baseline
-            joined = listed and _SAME_ROW * line.size < step < 1.9 * line.size
-            whole += " " if joined else " ; "
+            most = max(1.9 * line.size, 1.3 * paper.leading)
+            joined = listed and _SAME_ROW * line.size < step < most
+        between = " " if joined else " ; "
         if foreign < len(parts):  # as in "Ann Author, University of Northtown"
             if foreign and all(authors[:foreign]):
-                whole += ", ".join(parts[:foreign]) + " ; "
+                whole += between + ", ".join(parts[:foreign])
             last = None
         elif (any(authors) or last is not None) and all(
-            author or (_PERSON.fullmatch(part) and n in (0, len(parts) - 1))  # half of a name
+            author or (n in (0, len(parts) - 1) and _PERSON.fullmatch(f"{part} X"))  # half a name
             for n, (part, author) in enumerate(zip(parts, authors, strict=True))
         ):
-            whole, last = whole + text, line
+            whole, last = whole + between + text, line
         else:
             last = None
-    names = list(filter(None, (_author(part, common) for part in _split_names(whole))))
+    parts = [part for part in _split_names(whole) if _author(part, paper.words)]
+    if (
+        len(parts) > 1
+        and all(map(_FAMILY_FIRST.fullmatch, parts))
+        and any(not re.search("[AEIOUY]", part.split()[-1]) for part in parts)
+    ):  # as in "Author AB, Writer C"; a family name in capitals has vowels
+        return tuple(name_from_parts(*part.rsplit(None, 1)) for part in parts)
+    names = [_author(part, paper.words) for part in parts]
     if any(name.isupper() and len(name) > 8 for name in names) and all(map(str.isupper, names)):
         names = [name.title() for name in names]
     return tuple(names)
@@ -661,15 +707,17 @@ def find_abstract(
     near = [at for at, line in enumerate(lines) if line.page < first + 3]
     begin = next((at for at in near if _heads_abstract(lines[at])), None)
     if begin is None:
-        page = []
-        for at in near:
-            if lines[at].page > first or kinds[at] is Kind.HEADING:
-                break
-            if kinds[at] not in (Kind.CAPTION, Kind.RUNNING):
-                page.append(lines[at])
+        page = [
+            lines[at]
+            for at in near
+            if lines[at].page == first and kinds[at] not in (Kind.CAPTION, Kind.RUNNING)
+        ]
         block = next(iter(_text_blocks(page, style)), [])
-        is_abstract = (
-            block and not _is_like_prose(block, style) and not _BEHIND.match(block[0].text)
+        inside = set(map(id, block))
+        over = takewhile(lambda at: id(lines[at]) not in inside, near)
+        is_first = not any(kinds[at] is Kind.HEADING for at in over)
+        is_abstract = is_first and not (
+            not block or _is_like_prose(block, style) or _BEHIND.match(block[0].text)
         )
         return None, block if is_abstract else []
     head = lines[begin]
@@ -724,7 +772,9 @@ def _heading_look(line: Line) -> tuple[float, str]:
 def _is_like_prose(block: Sequence[Line], style: Style) -> bool:
     """Return True if a block has the font and the line distance of prose, and its width."""
     first = block[1]
-    left, right = style.edges(first)
+    if first.column < 0 and any(column > 0 for _, column in style.columns):
+        return False
+    left, right = style.columns.get((-1, first.column)) or style.edges(first)
     indented = first.left - left > style.size and right - first.right > style.size
     return (
         has_size(first, style.size)
