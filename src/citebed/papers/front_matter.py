@@ -254,7 +254,7 @@ def _parse_page(
             for each in pages[:3]
             for line in each
             for word in line.words
-            if word.text[0].islower()
+            if word.text[0].islower() and word.font.name == style.font
         ),
         style.leading,
     )

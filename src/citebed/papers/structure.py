@@ -63,6 +63,9 @@ _KNOWN = re.compile(
 _MATH = re.compile(
     r"\b(?:cm|lm)(?:mi|sy|ex|bsy|mib)|txex|txsy|txmi|math|symbol|mtsy|msam|msbm|wasy", re.I
 )
+_TYPEWRITER = re.compile(
+    r"mono|courier|typewriter|consolas|menlo|\b(?:cm|ec|sf|lm|tx)(?:sl)?tt", re.I
+)
 _SMALL_CAPITALS = re.compile(r"\b(?:cm|ec)csc|\bsf(?:cc|xc)|csc\d|smallcap|smcp|-sc\b|caps", re.I)
 _LARGER = 0.4
 """Share of the most common size's characters that a larger size of prose has at least."""
@@ -180,7 +183,7 @@ def classify_lines(lines: Sequence[Line], style: Style, running: set[int]) -> li
             caption = line
         elif caption is not None and _continues_caption(caption, line, kind, style):
             kind, caption = Kind.CAPTION, line
-        else:
+        elif kind in (Kind.PROSE, Kind.HEADING):
             caption = None
         kinds.append(kind)
     _mark_small_prose(lines, kinds)
@@ -230,9 +233,18 @@ def _kind(line: Line, style: Style, heading_looks: set[Look]) -> Kind:
         return Kind.CAPTION
     if _look(line) in heading_looks and _may_be_heading(line, style, other_font=True):
         return Kind.HEADING
+    if _is_code(line, style):
+        return Kind.OTHER
     if has_size(line, style.size):
         return Kind.PROSE
     return Kind.NOTE if line.size < style.size else Kind.OTHER
+
+
+def _is_code(line: Line, style: Style) -> bool:
+    """Return True for a line of typewriter letters in a paper that has others."""
+    return not _TYPEWRITER.search(style.font) and all(
+        _TYPEWRITER.search(word.font.name) for word in line.words
+    )
 
 
 def _is_mid_sentence(before: Line | None, line: Line, style: Style) -> bool:
@@ -277,6 +289,7 @@ def _heading_looks(lines: Sequence[Line], style: Style) -> set[Look]:
             continue  # the second line of a heading
         if _may_be_heading(line, style, other_font=False) and line.size > 0.9 * style.size:
             ended = before.text.rstrip().endswith((".", "!", "?", ":", ".”", ")", "]"))
+            ended |= before.main.font.name != style.font
             prose = after.main.font.name == style.font and has_size(after, style.size)
             starts = line.text[:1].isupper() and after.text[:1].isupper()
             two = _look(after) == _look(line) and _is_apart(before, line, style)
