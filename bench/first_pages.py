@@ -45,7 +45,7 @@ def wrong_parts(paper: ReadPaper, truth: dict[str, Any]) -> dict[str, tuple[obje
         wrong["title"] = paper.title, truth["title"]
     if named[0] != named[1]:
         wrong["authors"] = paper.authors, truth["authors"]
-    if ours != theirs and close < 0.95:
+    if ours != theirs and close < 0.9:
         wrong["abstract"] = paper.abstract, truth["abstract"]
     if truth["year"] and paper.year != truth["year"]:
         wrong["year"] = paper.year, truth["year"]

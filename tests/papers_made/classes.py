@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.papers_made.composing import Paper, compose
-from tests.papers_made.setting import Journal, abstract, latex, truth
+from tests.papers_made.setting import Journal, _plain, abstract, latex, truth
 from tests.papers_made.wording import BIOLOGY, COMPUTING, HISTORY, LAW, MEDICINE, PHYSICS
 
 TITLES = (
@@ -79,6 +79,15 @@ class Class:
     last: str | None = None
     most: int = 99
     """The most authors that fit."""
+    labels: tuple[str, ...] = ()
+    """The headings of the parts of its abstract."""
+    group: str = ""
+    """A group that it names as the last author."""
+
+    def parts(self, paper: Paper) -> tuple[str, ...]:
+        """Return the parts of an abstract with labels."""
+        said = [said.pieces[0] for said in paper.abstract]
+        return tuple(" ".join(part) for part in (said[:1], said[1:-1], said[-1:]))
 
     def page(self, paper: Paper) -> str:
         """Return the source of a paper's first page."""
@@ -94,6 +103,8 @@ class Class:
         named = named.replace("<YEAR>", str(paper.year))
         for n, place in enumerate(PLACES, 1):
             named = named.replace(f"<PLACE{n}>", place)
+        for n, part in enumerate(self.parts(paper), 1):
+            named = named.replace(f"ABS{n}", part)
         return named.replace("<ABSTRACT>", abstract(paper))
 
 
@@ -380,6 +391,171 @@ CLASSES: dict[str, Class] = {
         + (rf"\\[3pt] {{\small $^1$<PLACE1>, $^2$<PLACE2>, $^3$<PLACE3>}}" if n == of else ""),
         r" \quad ", most=4,
     ),
+    # Layouts of journals and repositories that have no public class.
+    "labels-run-in": Class(
+        r"[10pt,twocolumn]{article}\usepackage{tgtermes}",
+        r"\begin{document}\twocolumn[{\noindent\small European Pond Journal (<YEAR>) 12, 345--367\\"
+        r"doi:10.5555/epj.77\hfill CLINICAL RESEARCH\par\vspace{20pt}\noindent{\LARGE\bfseries "
+        r"<TITLE>\par}\vspace{10pt}\noindent{\large\bfseries <AUTHORS>\par}\vspace{6pt}"
+        r"\noindent{\footnotesize$^1$<PLACE1>; $^2$<PLACE2>; and $^3$<PLACE3>\par\noindent\itshape "
+        r"Received 3 January <YEAR>; revised 2 March <YEAR>; accepted 4 May <YEAR>\par}\vspace{8pt}"
+        r"\noindent\hrule\vspace{4pt}\noindent\begin{tabular}{p{.18\textwidth}p{.78\textwidth}}"
+        r"\textbf{Aims} & ABS1 \\[3pt] \textbf{Methods and results} & ABS2 \\[3pt]"
+        r"\textbf{Conclusion} & ABS3 \\[3pt] \textbf{Keywords} & Elms $\bullet$ Ponds\\"
+        r"\end{tabular}\vspace{4pt}\hrule\vspace{20pt}}]",
+        _marked, ", ", ", and ", labels=("Aims", "Methods and results", "Conclusion"),
+    ),
+    "labels-below": Class(
+        r"[11pt]{article}",
+        r"\begin{document}{\raggedright{\Large\bfseries <TITLE>\par}\vspace{6pt}<AUTHORS>\par"
+        r"\vspace{4pt}{\small 1 <PLACE1>. 2 <PLACE2>. 3 <PLACE3>.\par}\vspace{8pt}"
+        r"{\bfseries Abstract\par}\textbf{Background}\par ABS1\par\textbf{Methods}\par ABS2\par"
+        r"\textbf{Results and Conclusions}\par ABS3\par\textbf{Trial registration:} ELM-1204.\par"
+        r"\vspace{6pt}\textbf{Keywords:} elms, ponds\par}\vspace{20pt}",
+        lambda name, n, _of: rf"{name}\textsuperscript{{{n % 3 + 1}{'*' if n == 1 else ''}}}",
+        ", ", " and ", labels=("Background", "Methods", "Results and Conclusions"),
+    ),
+    "two-languages": Class(
+        r"[11pt]{article}",
+        r"\begin{document}{\small Revista de Estanques 12 (<YEAR>), 45--67\hfill ISSN 1234-5678\par}"
+        r"\vspace{20pt}\begin{center}{\Large\bfseries <TITLE>\par}\vspace{6pt}{\large\itshape "
+        r"Un estudio de los olmos en los jardines\par}\vspace{10pt}<AUTHORS>\\{\small University of "
+        r"Northtown}\end{center}{\small\textbf{Abstract:} <ABSTRACT>\par\textbf{Keywords:} elms, "
+        r"ponds.\par\medskip\textbf{Resumen:} Los olmos crecen con lentitud en los jardines grandes "
+        r"y con frecuencia se cuentan dos veces. Preguntamos quien los cuenta y por que quedan tan "
+        r"pocos en los jardines de la ciudad.\par\textbf{Palabras clave:} olmos, estanques.\par}"
+        r"\vspace{16pt}",
+        last=" y ", most=4,
+    ),
+    "german-first": Class(
+        r"[11pt]{article}",
+        r"\begin{document}{\small Zeitschrift f\"ur Teichkunde, Jg. 12, Heft 3, <YEAR>, S. 45--67\par}"
+        r"\vspace{24pt}{\raggedright{\bfseries <AUTHORS>\par}\vspace{8pt}{\LARGE <TITLE>\par}}"
+        r"\vspace{14pt}{\itshape\textbf{Abstract:} <ABSTRACT>\par}\medskip{\itshape\textbf{"
+        r"Zusammenfassung:} Ulmen wachsen langsam und werden oft doppelt gez\"ahlt. Wir fragen, wer "
+        r"sie z\"ahlt und warum in den G\"arten der Stadt so wenige \"ubrig sind.\par}\vspace{16pt}",
+        last=" und ", most=4,
+    ),
+    "letter-no-headings": Class(
+        r"[10pt,twocolumn]{article}\usepackage{tgtermes}",
+        r"\begin{document}\twocolumn[{\noindent{\sffamily\bfseries LETTERS\hfill doi:10.5555/let.77}"
+        r"\par\vspace{16pt}\noindent{\sffamily\huge\raggedright <TITLE>\par}\vspace{8pt}\noindent"
+        r"{\sffamily <AUTHORS>\par}\vspace{14pt}}]\noindent\textbf{<ABSTRACT>}\par",
+        _marked, ", ", r" \& ",
+    ),
+    "group-author": Class(
+        r"[10pt]{article}",
+        r"\begin{document}{\raggedright{\footnotesize Original Investigation $|$ ONCOLOGY\par}"
+        r"\vspace{6pt}{\LARGE\bfseries <TITLE>\par}\vspace{6pt}{\small <AUTHORS>; for the ELM Study "
+        r"Group\par}\vspace{12pt}{\small\textbf{IMPORTANCE} ABS1\par\medskip\textbf{OBJECTIVE} "
+        r"ABS2\par\medskip\textbf{CONCLUSIONS AND RELEVANCE} ABS3\par\medskip\textit{JAMA Ponds.} "
+        r"<YEAR>;12(3):45--51. doi:10.5555/jamaponds.<YEAR>.77\par}}\vspace{14pt}",
+        lambda name, n, _of: f"{name}, {('MD', 'PhD', 'MD, MPH')[n % 3]}", "; ",
+        labels=("IMPORTANCE", "OBJECTIVE", "CONCLUSIONS AND RELEVANCE"), group="ELM Study Group",
+    ),
+    "family-initials": Class(
+        r"[10pt]{article}",
+        r"\begin{document}{\footnotesize\itshape Journal of Ponds and Life Vol. 12, Issue 3, "
+        r"July-September <YEAR>, pp.45-67\par}\vspace{12pt}\begin{center}{\Large\bfseries <TITLE>\par}"
+        r"\vspace{6pt}<AUTHORS>\par{\footnotesize *University of Medicine, Northtown, **Elm Institute"
+        r"\par Correspondence to: Nobody A, Email: a@example.org\par}\end{center}"
+        r"{\small\textbf{Abstract}\par <ABSTRACT>\par\textbf{Keywords:} elms, ponds\par}\vspace{9pt}",
+        lambda name, n, _of: (
+            f"{name.split(' ')[-1]} {''.join(w[0] for w in name.split(' ')[:-1])}{'*' * (n % 2 + 1)}"
+        ),
+    ),
+    "jstor-cover": Class(
+        r"[11pt]{article}",
+        r"\begin{document}\begin{titlepage}\raggedright{\bfseries <TITLE>\par}\vspace{4pt}Author(s): "
+        r"<AUTHORS>\\Source: \textit{Annals of Ponds}, Sep., <YEAR>, Vol. 12, No. 3 (Sep., <YEAR>), "
+        r"pp. 45-67\\Published by: Northtown University Press\\Stable URL: https://www.jstor.org/"
+        r"stable/123456\par\vspace{30pt}\small JSTOR is a not-for-profit service that helps scholars, "
+        r"researchers, and students discover, use, and build upon a wide range of content in a trusted "
+        r"digital archive.\par Your use of the JSTOR archive indicates your acceptance of the Terms "
+        r"\& Conditions of Use, available at https://about.jstor.org/terms\end{titlepage}"
+        r"\begin{center}{\Large\scshape <TITLE>\par}\vspace{12pt}{\scshape <AUTHORS>\par}"
+        r"\vspace{12pt}\end{center}",
+        last=" and ", most=4,
+    ),
+    "hal-cover": Class(
+        r"[11pt]{article}",
+        r"\begin{document}\begin{titlepage}\begin{center}{\Huge\bfseries HAL\par}{\small open science"
+        r"\par}\vspace{30pt}{\LARGE\bfseries <TITLE>\par}\vspace{10pt}<AUTHORS>\par\end{center}"
+        r"\vspace{24pt}\noindent{\bfseries To cite this version:}\par\noindent <AUTHORS>. <TITLE>. "
+        r"Annals of Ponds, <YEAR>, 12 (3), pp.45-67. 10.5555/ponds.77. hal-01234567\par\vspace{14pt}"
+        r"\noindent\textbf{HAL Id: hal-01234567}\\https://hal.example.org/hal-01234567\\Submitted on "
+        r"3 Jan <YEAR>\par\vspace{14pt}\noindent\textbf{HAL} is a multi-disciplinary open access "
+        r"archive for the deposit and dissemination of scientific research documents, whether they "
+        r"are published or not.\end{titlepage}\begin{center}{\LARGE <TITLE>\par}\vspace{10pt}"
+        r"<AUTHORS>\par\end{center}" + SUMMARY,
+        most=6,
+    ),
+    "tandf-cover": Class(
+        r"[11pt]{article}",
+        r"\begin{document}\begin{titlepage}\raggedright{\Large Annals of Pond Studies\par}{\small "
+        r"ISSN: 1234-5678 (Print) 1234-5679 (Online) Journal homepage: https://www.tandf.example.org/"
+        r"loi/pond20\par}\vspace{24pt}{\LARGE\bfseries <TITLE>\par}\vspace{8pt}{\bfseries <AUTHORS>"
+        r"\par}\vspace{16pt}{\small\textbf{To cite this article:} Nobody (<YEAR>) Ponds, Annals of "
+        r"Pond Studies, 12:3, 45-67, DOI: 10.5555/12345.<YEAR>.77\par\textbf{To link to this article:} "
+        r"https://doi.org/10.5555/12345.<YEAR>.77\par\vspace{8pt}Published online: 05 Jun <YEAR>.\par "
+        r"Submit your article to this journal\par Article views: 77\par View related articles\par}"
+        r"\end{titlepage}{\raggedright{\Large\bfseries <TITLE>\par}\vspace{6pt}<AUTHORS>\par"
+        r"{\small <PLACE1>; <PLACE2>\par}\vspace{8pt}}\textbf{ABSTRACT}\par\noindent <ABSTRACT>\par"
+        r"\medskip\textbf{KEYWORDS} Elms; ponds\par\vspace{9pt}",
+        lambda name, n, _of: rf"{name}\textsuperscript{{{'abc'[n % 3]}}}", ", ", " and ",
+    ),
+    "pure-cover": Class(
+        r"[11pt]{article}",
+        r"\begin{document}\begin{titlepage}\raggedright{\Large\bfseries University of Northtown\par}"
+        r"\vspace{20pt}{\large\bfseries <TITLE>\par}<AUTHORS>\par\vspace{8pt}\textit{Published in:}\\"
+        r"Annals of Ponds\par\vspace{6pt}\textit{DOI:}\\10.5555/ponds.77\par\vspace{6pt}\textit{"
+        r"Publication date:}\\<YEAR>\par\vspace{6pt}\textit{Document version}\\Peer reviewed version"
+        r"\par\vspace{6pt}\textit{Citation for published version (APA):}\\Nobody, A. (<YEAR>). Ponds. "
+        r"\textit{Annals of Ponds}, \textit{12}(3), 45--67. https://doi.org/10.5555/ponds.77\par"
+        r"\vspace{20pt}{\small\textbf{General rights}\\Copyright and moral rights for the publications "
+        r"made accessible in the public portal are retained by the authors.\par}\end{titlepage}"
+        r"\begin{center}{\Large <TITLE>\par}\vspace{10pt}<AUTHORS>\end{center}" + SUMMARY,
+        lambda name, n, _of: name, last=" and ", most=6,
+    ),
+    "logo-and-box": Class(
+        r"[10pt,twocolumn]{article}\usepackage{helvet}",
+        r"\begin{document}\twocolumn[{\noindent{\sffamily\fontsize{34}{36}\selectfont Pond Science "
+        r"Advances}\hfill\begin{minipage}[t]{.2\textwidth}\scriptsize Check for updates\\Cite this: "
+        r"\textit{Pond Sci. Adv.}, <YEAR>, 12, 345\\DOI: 10.5555/c7ps00077a\end{minipage}\par"
+        r"\vspace{6pt}\noindent\rule{\textwidth}{1pt}\par\noindent{\sffamily PAPER\par}\vspace{16pt}"
+        r"\noindent{\LARGE\bfseries\raggedright <TITLE>\par}\vspace{6pt}\noindent <AUTHORS>\par"
+        r"\vspace{8pt}\noindent{\sffamily\small <ABSTRACT>\par}\vspace{14pt}}]",
+        lambda name, n, _of: rf"{name}\textsuperscript{{{'abc'[n % 3]}{'*' if n == 1 else ''}}}",
+        ", ", " and ",
+    ),
+    "names-in-capitals": Class(
+        r"[11pt]{article}",
+        r"\begin{document}{\small\itshape Austral Pond Law Review\hfill Vol 12 (<YEAR>)\par}"
+        r"\vspace{24pt}\begin{center}{\large\MakeUppercase{<TITLE>}\par}\vspace{14pt}"
+        r"{\MakeUppercase{<AUTHORS>}\par}\end{center}{\small\itshape <ABSTRACT>\par}\vspace{12pt}"
+        r"\begin{center}I\quad INTRODUCTION\end{center}",
+        last=" and ", most=3,
+    ),
+    "thanks-in-names": Class(
+        r"[11pt]{article}",
+        r"\begin{document}\begin{center}{\bfseries\LARGE <TITLE>\par}\vspace{12pt}\begin{tabular}{ccc}"
+        r"<AUTHORS>\end{tabular}\par\vspace{8pt}This version: May <YEAR>\par First version: "
+        r"January 2001\end{center}\begin{center}\textbf{Abstract}\end{center}\noindent <ABSTRACT>\par"
+        r"\medskip\noindent\textit{JEL classification:} Q15, R52\\\textit{Keywords:} elms, ponds"
+        r"\newpage",
+        lambda name, n, _of: rf"{name}\footnote{{{PLACES[n % 3]}. I thank nobody.}}" + (
+            r"\\" if n % 3 == 0 else ""
+        ),
+        " & ", most=5,
+    ),
+    "own-line-each": Class(
+        r"[12pt]{article}\usepackage{setspace}\doublespacing",
+        r"\begin{document}\begin{center}<TITLE>\\[20pt]<AUTHORS>\\[20pt]Author Note\end{center}"
+        r"Correspondence concerning this article should be addressed to A. Nobody, <PLACE1>. Email: "
+        r"a@example.org\newpage\begin{center}Abstract\end{center}\noindent <ABSTRACT>\par"
+        r"\textit{Keywords:} elms, ponds\newpage",
+        lambda name, n, _of: rf"{name}\\{PLACES[n % 3].split(',')[1]}", r"\\", most=4,
+    ),
 }  # fmt: skip
 
 
@@ -424,6 +600,11 @@ def make(name: str, made: Class, seed: int, folder: Path, number: int) -> bool:
             return False
         shutil.copyfile(pdf, stem.with_suffix(".pdf"))
     said = truth(paper, journal)
+    if made.labels:
+        texts = zip(made.labels, made.parts(paper), strict=True)
+        said["abstract"] = _plain(" ".join(f"{label} {text}" for label, text in texts))
+    if made.group:
+        said["authors"] = [f"{family}, {given}" for family, given in paper.authors] + [made.group]
     stem.with_suffix(".json").write_text(json.dumps(said, ensure_ascii=False, indent=1) + "\n")
     return True
 

@@ -26,7 +26,7 @@ from citebed.text.names import (
     name_from_display,
     name_from_parts,
 )
-from citebed.text.normalise import fold
+from citebed.text.normalise import fold, unique
 from citebed.text.regex import compile_regex
 from citebed.wording import count
 
@@ -36,12 +36,18 @@ _ABSTRACT = re.compile(
 )
 _SUMMARY = re.compile(r"summary\b", re.IGNORECASE)
 _CITATION = re.compile(r"\[\d{1,3}[\],–-]|[(;,] ?(?:19|20)\d\d[a-z]?[);]")
+_FIRST_PART = re.compile(
+    r"(?:background|importance|context|objectives?|aims?|purpose|rationale|hintergrund|ziel\w*"
+    r"|fragestellung)\b",
+    re.IGNORECASE,
+)
+"""A label that begins an abstract without a heading."""
 _INTRODUCTION = re.compile(
     r"(?:introduction|background|einleitung|einführung|introducción|vorbemerkungen?)\W*",
     re.IGNORECASE,
 )
 _PART_OF_ABSTRACT = re.compile(
-    r"(?:background|introduction|objectives?|aims?|purpose|methods?|design|setting|participants"
+    r"(?:background|importance|introduction|objectives?|aims?|purpose|methods?|design|setting|participants"
     r"|patients|materials? and methods|methodology|main outcome.*|measure.*|interventions?|results?"
     r"|(?:principal |main |key )?findings|conclusions?|interpretation|significance|funding"
     r"|trial registration|discussion|hintergrund|fragestellung|ziel.*|methoden?|methodik"
@@ -109,7 +115,7 @@ _DATES = re.compile(rf"\b{_MONTH}({_YEAR})\b", re.IGNORECASE)
 _YEARS = (
     re.compile(rf"\bpublished(?: online)?:?\s(?:on\s)?(?:{_MONTH})?({_YEAR})\b", re.IGNORECASE),
     re.compile(rf"(?:©|\(c\)|\bcopyright)\s?({_YEAR})", re.IGNORECASE),
-    re.compile(rf"(?<!\d)({_YEAR}),\s\d{{1,4}}(?:\(\d+\))?[,:]"),
+    re.compile(rf"(?<!\d)({_YEAR})[,;]\s?\d{{1,4}}(?:\(\d+\))?[,:]"),
     re.compile(rf"\b\d{{1,4}}\s?\(({_YEAR})\)"),
     _DATES,
     re.compile(rf"(?<![\d.])({_YEAR})(?!\d)"),
@@ -119,7 +125,7 @@ any year."""
 _NOT_A_NAME = re.compile(
     r"[@:]|universit|institut|department|laborator|school|college|\b(?:inc|ltd|corp|gmbh)\b|research"
     r"|academ|ministry|hochschule|fakultät"
-    r"|\b(?:univ|dept|inst|dep|lab|open access|hospital|klinik|clinic|faculty"
+    r"|\b(?:univ|dept|inst|dep|lab|open access|author notes?|hospital|klinik|clinic|faculty"
     r"|cent(?:er|re|ral)|foundation|street|road|avenue|editors?|corresponding|received|accepted"
     r"|united (?:states|kingdom)|new (?:york|zealand|delhi|jersey|south)|south (?:africa|korea)"
     r"|hong kong|san (?:francisco|diego|jose)|los angeles|saudi arabia|sri lanka|costa rica"
@@ -129,7 +135,7 @@ _NOT_A_NAME = re.compile(
     r")\b|stra(?:ß|ss)e\b",
     re.IGNORECASE,
 )
-_BETWEEN_NAMES = re.compile(r"\s*(?:[,;·•&|/]|\b(?i:and|und|sowie|et|y)\b)\s*")
+_BETWEEN_NAMES = re.compile(r"\s*(?:[,;·•&|/]|\b(?:(?i:and|und|sowie)|et|y)\b)\s*")
 _MARKS = re.compile(
     r"[^\w\s.,;·•&|/'’‐‑()@:-]+|[\d⁰¹²³⁴-⁹⁻_]+|(?<=[a-zß-ÿ])ID(?=[\W\d]|$)"
     r"|(?<=[ ,])[a-z](?=[ ,*]|$)|\S{1,60}@\S{1,60}"
@@ -151,7 +157,6 @@ _PREFIX = re.compile(r"\b[a-z]{2,3}(?=[A-Z])")
 """For example in ``dePamphilis``."""
 _PARTICLES = ("della", "dell", "delle", "degli", "national", "für")
 _RARE_PARTICLE = re.compile(r"\b(?:d[ao]|e|d[ae]ll[ae]|degli|vom|zum|v\.|op|'t|ould|st)\s")
-_FAMILY_FIRST = re.compile(r"[^\W\d_][^\W\d_].*[^\W\dA-Z_].* [A-Z]{1,3}")
 _FULL_STOP = re.compile(r"(?<=\w[a-zß-ÿ])\.")
 """For example in ``Md. Abdul``."""
 _SUFFIX = re.compile(r",?\s(?:Jr|Sr|I{2,3}|IV)\b\.?$")
@@ -168,8 +173,10 @@ _OPEN_DOI = re.compile(r"\b10\.(?:\d{4,9}(?:/\S{0,200}[./_-])?)?$")
 """A DOI that may go on in the next line."""
 _REST_OF_DOI = re.compile(r"(?!(?:19|20)\d\d\b[^/])[\w()/-]*\d")
 _CITE_THIS = re.compile(r"(?:how to )?cite this (?:article|paper)", re.IGNORECASE)
-_MOST_LINES, _MOST_BLOCKS = 400, 12
+_MOST_LINES, _MOST_BLOCKS, _MOST_LABELS = 400, 12, 40
 _LISTED = 5
+_LARGEST = 2.4
+"""In sizes of prose: larger print, as of a journal's name, is no more likely a title."""
 _BOX = 0.5
 """Largest width of boxes beside the text, as a share of the text's width."""
 _SAME_ROW, _SAME_BLOCK = 0.3, 2.2
@@ -205,7 +212,17 @@ def parse_front_matter(
             notes=outer.notes if outer.authors else front.notes,
             lines=front.lines | set(map(id, cover)),
         )
-    year = _find_year(cover) or _find_year(page)
+    titled = _letters(front.title)
+    year = next(
+        filter(
+            None,
+            (
+                _find_year([line for line in lines if _letters(line.text) not in titled])
+                for lines in (cover, page)
+            ),
+        ),
+        None,
+    )
     return replace(front, doi=_find_doi([*cover, *page], pages[-1], properties), year=year)
 
 
@@ -258,7 +275,7 @@ def _parse_page(
         ),
         style.leading,
     )
-    blocks = _title_blocks([line for line in above if sum(map(str.isalpha, line.text)) > 1], words)
+    blocks = _title_blocks(above, words)
     lines = frozenset(map(id, above)) | beside
     title = _find_title(blocks, pages, style, properties.title, words)
     if not title:
@@ -304,10 +321,10 @@ def _title_blocks(lines: Sequence[Line], paper: _Paper) -> list[list[Line]]:
     blocks: list[list[Line]] = []
     for line in lines:
         block = next((each for each in reversed(blocks[-8:]) if _goes_on(each, line, paper)), None)
-        if block is None:
-            blocks.append([line])
-        else:
+        if block is not None:
             block.append(line)
+        elif sum(map(str.isalpha, line.text)) > 1:
+            blocks.append([line])
     return blocks
 
 
@@ -350,7 +367,18 @@ def is_beginning(line: Line, style: Style) -> bool:
     if line.size > 1.45 * style.size:
         return False
     plain = plain_heading(line.text)
-    return _INTRODUCTION.fullmatch(plain) is not None or _heads_abstract(line)
+    return _INTRODUCTION.fullmatch(plain) is not None or _heads_abstract(line) or _heads_part(line)
+
+
+def _heads_part(line: Line) -> bool:
+    """Return True for a line that begins with the label of an abstract's first part."""
+    label = _FIRST_PART.match(line.text)
+    if label is None:
+        return False
+    first, after = line.words[0], line.words[-1]
+    return label.end() == len(line.text.rstrip(" :")) or (
+        first.font != after.font or (first.text.isupper() and not line.text.isupper())
+    )
 
 
 def _heads_abstract(line: Line) -> bool:
@@ -430,22 +458,22 @@ def _find_title(
         plain = re.sub(r"(?<=\b\w) (?=\w\b)", "", text)
         if _LABEL.fullmatch(plain.strip(" .:|")):
             continue
-        score = block[0].size / style.size + 0.2 * block[0].bold
+        score = min(block[0].size / style.size, _LARGEST) + 0.2 * block[0].bold
         after = blocks[at + 1 : at + 3]
         named = [
-            each[0].size < min(block[0].size, 1.6 * style.size) and _read_names(each, paper)
+            each[0].size < min(1.03 * block[0].size, 1.6 * style.size) and _read_names(each, paper)
             for each in after
         ]
         if any(named[:1]):
-            score += 1
+            score += 1.5
         elif any(named):  # behind a subtitle
             near = after[0][0].baseline - block[-1].baseline < 2.4 * after[0][0].size
-            score += 1 if near else 0.4
+            score += 1.5 if near else 0.6
         words = len(text.split())
         is_name = not any(named[:1]) and bool(_read_names(block, paper))
         if words < 10 and len(text) < 120 and (is_name or _is_journal(text, pages)):
             score -= 3
-        elif words < 8 and _JOURNAL.search(text):
+        elif words < 8 and not any(named[:1]) and _JOURNAL.search(text):
             score -= 0.8
         if words < 2:
             score -= 2
@@ -547,16 +575,23 @@ def _read_names(lines: Sequence[Line], paper: _Paper, *, on_cover: bool = False)
         else:
             last = None
     parts = [part for part in _split_names(whole) if _author(part, paper.words)]
-    if (
-        len(parts) > 1
-        and all(map(_FAMILY_FIRST.fullmatch, parts))
-        and any(not re.search("[AEIOUY]", part.split()[-1]) for part in parts)
-    ):  # as in "Author AB, Writer C"; a family name in capitals has vowels
+    if _are_family_first(parts):
         return tuple(name_from_parts(*part.rsplit(None, 1)) for part in parts)
     names = [_author(part, paper.words) for part in parts]
     if any(name.isupper() and len(name) > 8 for name in names) and all(map(str.isupper, names)):
         names = [name.title() for name in names]
-    return tuple(names)
+    return unique(names)
+
+
+def _are_family_first(parts: Sequence[str]) -> bool:
+    """Return True for names such as ``Author AB, Writer C``, but not ``Ann AUTHOR, Bob LI``."""
+    last = [part.rpartition(" ")[2] for part in parts]
+    return (
+        len(parts) > 1
+        and all(each.isupper() and each.isalpha() and len(each) < 4 for each in last)
+        and not any(part.isupper() for part in parts)
+        and any(len(each) == 1 or not re.search("[AEIOUY]", each) for each in last)
+    )
 
 
 def _names_text(line: Line) -> str:
@@ -706,6 +741,14 @@ def find_abstract(
     first = lines[0].page if lines else 0
     near = [at for at, line in enumerate(lines) if line.page < first + 3]
     begin = next((at for at in near if _heads_abstract(lines[at])), None)
+    if begin is None:  # a label such as "Aims" in the first line of the text, or beside it
+        labels = (
+            at
+            for at, (line, after) in enumerate(pairwise(lines[:_MOST_LABELS]))
+            if _heads_part(line)
+            and (len(line.words) > 3 or abs(after.baseline - line.baseline) < 0.5 * line.size)
+        )
+        begin = next(labels, None)
     if begin is None:
         page = [
             lines[at]
@@ -721,7 +764,7 @@ def find_abstract(
         )
         return None, block if is_abstract else []
     head = lines[begin]
-    alone = _ABSTRACT.fullmatch(plain_heading(head.text)) is not None
+    alone = _ABSTRACT.fullmatch(plain_heading(head.text)) is not None or len(head.words) < 3
     looks = {
         _heading_look(line)
         for line, kind in zip(lines, kinds, strict=True)
