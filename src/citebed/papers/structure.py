@@ -63,9 +63,6 @@ _KNOWN = re.compile(
 _MATH = re.compile(
     r"\b(?:cm|lm)(?:mi|sy|ex|bsy|mib)|txex|txsy|txmi|math|symbol|mtsy|msam|msbm|wasy", re.I
 )
-_TYPEWRITER = re.compile(
-    r"mono|courier|typewriter|consolas|menlo|\b(?:cm|ec|sf|lm|tx)(?:sl)?tt", re.I
-)
 _SMALL_CAPITALS = re.compile(r"\b(?:cm|ec)csc|\bsf(?:cc|xc)|csc\d|smallcap|smcp|-sc\b|caps", re.I)
 _LARGER = 0.4
 """Share of the most common size's characters that a larger size of prose has at least."""
@@ -233,18 +230,9 @@ def _kind(line: Line, style: Style, heading_looks: set[Look]) -> Kind:
         return Kind.CAPTION
     if _look(line) in heading_looks and _may_be_heading(line, style, other_font=True):
         return Kind.HEADING
-    if _is_code(line, style):
-        return Kind.OTHER
     if has_size(line, style.size):
         return Kind.PROSE
     return Kind.NOTE if line.size < style.size else Kind.OTHER
-
-
-def _is_code(line: Line, style: Style) -> bool:
-    """Return True for a line of typewriter letters in a paper that has others."""
-    return not _TYPEWRITER.search(style.font) and all(
-        _TYPEWRITER.search(word.font.name) for word in line.words
-    )
 
 
 def _is_mid_sentence(before: Line | None, line: Line, style: Style) -> bool:
