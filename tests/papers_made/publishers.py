@@ -409,6 +409,57 @@ PUBLISHERS: tuple[tuple[Journal, Field, int], ...] = (
     ),
     (
         Journal(
+            "german-footnote-dw",
+            rf"\documentclass[11pt]{{scrartcl}}{_USUAL}" + _BIBLATEX % "footnote-dw" + _BEGIN,
+            _GERMAN_NOTES, "", dated=False, joint="und", **_NOTES,
+        ),
+        GERMAN, 1,
+    ),
+    (
+        Journal(
+            "german-authortitle-dw",
+            rf"\documentclass[11pt]{{scrartcl}}{_USUAL}\usepackage[perpage]{{footmisc}}"
+            + _BIBLATEX % "authortitle-dw" + _BEGIN,
+            _GERMAN_NOTES, r"\printbibliography", dated=False, joint="und", **_NOTES,
+        ),
+        GERMAN, 2,
+    ),
+    (
+        Journal(
+            "german-law",
+            rf"\documentclass[11pt]{{article}}{_USUAL}" + _BIBLATEX % "biblatex-juradiss" + _BEGIN,
+            _GERMAN_NOTES, r"\printbibliography", dated=False, joint="und", **_NOTES,
+        ),
+        GERMAN, 1,
+    ),
+    (
+        Journal(
+            "english-notes-perpage",
+            rf"\documentclass[11pt,twoside]{{article}}{_USUAL}\usepackage[perpage]{{footmisc}}"
+            + _BIBLATEX % "verbose-note" + _BEGIN,
+            _GERMAN_NOTES, "", dated=False, **_NOTES,
+        ),
+        HISTORY, 2,
+    ),
+    (
+        Journal(
+            "english-endnotes",
+            rf"\documentclass[11pt]{{article}}{_USUAL}\usepackage{{endnotes}}"
+            r"\let\footnote=\endnote" + _BIBLATEX % "verbose-inote" + _BEGIN,
+            _GERMAN_NOTES, r"\theendnotes", dated=False, **_NOTES,
+        ),
+        HISTORY, 2,
+    ),
+    (
+        Journal(
+            "chicago-notes",
+            rf"\documentclass[11pt]{{article}}{_USUAL}" + _BIBLATEX % "verbose-trad1" + _BEGIN,
+            _GERMAN_NOTES, r"\printbibliography", dated=False, **_NOTES,
+        ),
+        HISTORY, 1,
+    ),
+    (
+        Journal(
             "repository", _article("11pt", _ROUND), _REPOSITORY, _bib("plainnat"), **_NATBIB,
         ),
         HISTORY, 3,

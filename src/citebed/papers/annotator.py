@@ -20,7 +20,7 @@ from citebed.papers.annotation import (
 )
 from citebed.papers.paper import Box, PlacedText, ReadPaper, ReadParagraph
 from citebed.papers.reference_matcher import LIKELY, ReferenceMatcher
-from citebed.papers.references import ParsedReference, parse_reference
+from citebed.papers.references import REPEATED_AUTHORS, ParsedReference, parse_reference
 from citebed.records import Sentence
 from citebed.text.anonymise import anonymise
 from citebed.text.headings import BELOW, is_under
@@ -40,8 +40,6 @@ _LETTERS = str.maketrans(
     {"ı": "i", "ł": "l", "ø": "o", "đ": "d", "ð": "d", "ß": "ss", "æ": "ae", "œ": "oe"}
 )
 """Letters that have no decomposition, and what a font without them prints."""
-_SAME = re.compile(r"^\s*(?:[—–-]{1,3}|_{2,})(?=[\s.,(])")
-"""A dash that repeats the authors of the entry before."""
 _NAMES_END = re.compile(r"\bet\.? al|\band\b|\bund\b|\b[ye]\b|\bet\b|&|,|\d")
 _OTHERS = re.compile(r"\bet\.? al|\bu\. ?a\.|\band others|\bund andere|\bet coll")
 _MANY = 3
@@ -70,7 +68,9 @@ _UNUSUAL = 0.8
 """Confidence of a marker of unknown form that contains the name and year of an entry."""
 _NOTED = 0.9
 """Confidence of a footnote's number as a marker of the works that the footnote cites."""
-_MOST = 0.5
+_MOST, _FEW_SQUARE = 0.5, 0.2
+"""Least share of the list's numbers in brackets of the kind that cites, and largest share in square
+brackets if round ones cite."""
 _INCOMPLETE = 0.6
 """Confidence of a marker with references that are not in the list; a person should check it."""
 
@@ -94,20 +94,22 @@ class ReferenceIndex:
     """Number of ids missing between 1 and the highest."""
     round_cite: bool = False
     """True if the paper cites with numbers in round brackets."""
-    has_labels: bool = True
-    """True if the ids are printed in the list; otherwise they are only counted."""
+    is_numbered: bool = True
+    """True if the paper cites with the ids; False if they are only counted and it does not."""
     by_note: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """If footnotes cite: what each of them cites, by its number."""
 
-    def links(self, text: str) -> list[Link]:
+    def links(self, text: str, content: PlacedText | None = None) -> list[Link]:
         """Return the markers in a text with the entries that they cite.
+
+        ``content`` is the text with its places, for footnotes that restart on each page.
 
         Beside general markers, these are brackets with labels of the list that are not numbers, and
         the list's numbers after "ref.", in superscript (but not powers or charges), and, if the
         paper cites with them, in round brackets (but not equations and steps).
         """
         if self.by_note:
-            return self._note_links(text)
+            return self._note_links(text, content)
         own = []
         for match in _BRACKET.finditer(text):
             parts = [part.replace(" ", "") for part in _PARTED.split(match[1].strip())]
@@ -115,7 +117,7 @@ class ReferenceIndex:
                 own.append(Marker(*match.span(), tuple(part for part in parts if part in self.ids)))
         patterns = [(_RAISED, _POWER, _CHARGE), (_NAMED_REF, None, None)]
         patterns += [(_ROUND, _COUNTED, None)] if self.round_cite else []
-        for pattern, others_before, others_behind in patterns:
+        for pattern, others_before, others_behind in patterns if self.is_numbered else ():
             for match in pattern.finditer(text):
                 group = match.lastindex or 0
                 cites = numbers(match[group].replace(" and ", ",").translate(_DIGITS))
@@ -138,12 +140,16 @@ class ReferenceIndex:
         every += self._named_links(text, every)
         return sorted(every)
 
-    def _note_links(self, text: str) -> list[Link]:
+    def _note_links(self, text: str, content: PlacedText | None) -> list[Link]:
         """Return the numbers of footnotes with the works that the footnotes cite."""
         links = []
         for match in _RAISED.finditer(text):
+            boxes = content.boxes(*match.span())[:1] if content else ()
             notes = numbers(match[0].translate(_DIGITS)) or ()
-            cites = unique(cite for note in notes for cite in self.by_note.get(note, ()))
+            names = [
+                each for note in notes for each in (note, *(f"{note}@{b.page}" for b in boxes))
+            ]
+            cites = unique(cite for name in names for cite in self.by_note.get(name, ()))
             if cites and not _POWER.search(text[max(0, match.start() - 14) : match.start()]):
                 links.append(Link(*match.span(), cites, _NOTED))
         return links
@@ -174,7 +180,8 @@ class ReferenceIndex:
         cites: list[str] = []
         missing = 0
         for cite in marker.cites:
-            ids = (cite,) if cite in self.ids else self.entries_named(cite)
+            is_id = cite in self.ids and (self.is_numbered or not cite.isdigit())
+            ids = (cite,) if is_id else self.entries_named(cite)
             if len(ids) == 1:
                 cites.append(ids[0])
             else:
@@ -203,9 +210,16 @@ class ReferenceIndex:
 
 
 def index_references(
-    references: Sequence[ParsedReference], ids: Sequence[str], texts: Sequence[str] = ()
+    references: Sequence[ParsedReference],
+    ids: Sequence[str],
+    texts: Sequence[str] = (),
+    labelled: bool = True,
 ) -> ReferenceIndex:
-    """Index a reference list with the ids of its entries; ``texts`` show how the paper cites."""
+    """Index a reference list with the ids of its entries; ``texts`` show how the paper cites.
+
+    If the list is not ``labelled``, its ids are only counted: ``[1]`` in the text is then probably
+    not a citation, but program code.
+    """
     by_name: dict[tuple[str, str], list[str]] = defaultdict(list)
     before: set[str] = set()
     for ref_id, reference in zip(ids, references, strict=True):
@@ -217,7 +231,7 @@ def index_references(
         names = names | {" ".join(families)} if len(families) == 2 else names
         number = _MANY if _OTHERS.search(reference.text) else min(len(reference.authors), _MANY)
         names |= {f"{families[0]} {number}"} if families else set()
-        if _SAME.match(reference.text):
+        if REPEATED_AUTHORS.match(reference.text):
             names = before | names
         before = names
         years = list(_YEAR.finditer(reference.text))
@@ -230,17 +244,19 @@ def index_references(
     numbers_used = {int(ref_id) for ref_id in ids if ref_id.isdigit()}
     gaps = max(numbers_used, default=0) - len(numbers_used)
     index = {key: tuple(some) for key, some in by_name.items()}
-    return ReferenceIndex(frozenset(ids), index, gaps, _cites_in_round(set(ids), texts))
-
-
-def _cites_in_round(ids: set[str], texts: Sequence[str]) -> bool:
-    """Return True if the text cites most numbers in round brackets, and few in square ones."""
-    known = {each for each in ids if each.isdigit()}
-    square = {each for text in texts for marker in markers(text) for each in marker.cites}
-    if not known or len(square & known) > 0.2 * len(known):
-        return False
-    inside = (numbers(match[1]) or () for text in texts for match in _ROUND.finditer(text))
-    return len({each for some in inside for each in some} & known) >= _MOST * len(known)
+    known = {ref_id for ref_id in ids if ref_id.isdigit()}
+    square = {cite for text in texts for marker in markers(text) for cite in marker.cites} & known
+    round_ = {
+        cite for text in texts for m in _ROUND.finditer(text) for cite in numbers(m[1]) or ()
+    } & known
+    most = max(_MOST * len(known), 1)
+    round_cite = len(square) <= _FEW_SQUARE * len(known) and len(round_) >= most
+    by_name_only = ReferenceIndex(frozenset(ids), index, gaps, is_numbered=False)
+    if not labelled:
+        named = {cite for text in texts for link in by_name_only.links(text) for cite in link.cites}
+        if max(len(square), len(round_)) < max(most, 2 * len(named)):
+            return by_name_only
+    return replace(by_name_only, round_cite=round_cite, is_numbered=True)
 
 
 def _plain(name: str) -> str:
@@ -281,9 +297,9 @@ def annotate(
     texts = [each.content.text for each in paper.paragraphs]
     labelled = any(entry.label for entry in paper.references)
     by_note = {number: tuple(ids[at] for at in places) for number, places in paper.footnotes}
-    index = replace(index_references(parsed, ids, texts), has_labels=labelled, by_note=by_note)
+    index = replace(index_references(parsed, ids, texts, labelled), by_note=by_note)
     places = [entry.content.boxes() for entry in paper.references]
-    links = list(map(index.links, texts))
+    links = [index.links(each.content.text, each.content) for each in paper.paragraphs]
     parts = _parts(paper, sections, links)
     contexts: list[AnnotatedContext] = []
     for paragraph, linked in zip(paper.paragraphs, links, strict=True):
@@ -335,7 +351,7 @@ def _disagreements(
         if len(printed) > _FEW:
             yield f"{count(len(printed), 'citation marker')}, but no reference list was found"
         return
-    if index.has_labels and all(map(str.isdigit, index.ids)):
+    if index.is_numbered and all(map(str.isdigit, index.ids)):
         raised = (
             cite
             for text in texts

@@ -139,7 +139,8 @@ class ReadPaper:
     pages: tuple[tuple[float, float], ...]
     """Width and height of each page."""
     footnotes: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    """If footnotes cite: their numbers, and the places of what they cite in the references."""
+    """If footnotes cite: their numbers, and the places of what they cite in the references. Numbers
+    that restart on each page have the page behind them: ``3@12``."""
     notes: tuple[str, ...] = ()
     """Oddities of the file that the user should know."""
 

@@ -269,7 +269,7 @@ def _pieces(line: Line, raised_cite: bool) -> Iterator[_Piece]:
     """Yield the words of a line as pieces of text; a blank belongs to the word before it."""
     tall = line.size
     for number, word in enumerate(line.words):
-        text = _plain(word.text)
+        text = plain_letters(word.text)
         small = word.size < 0.85 * tall and word.baseline < line.baseline - 0.15 * tall
         if word.raised or (small and number):
             text = _with_raised(text, word, raised_cite)
@@ -283,7 +283,7 @@ def _pieces(line: Line, raised_cite: bool) -> Iterator[_Piece]:
         yield _Piece(text + _blank(line, number), box)
 
 
-def _plain(text: str) -> str:
+def plain_letters(text: str) -> str:
     """Replace ligatures and formula letters by plain letters, and join accents with letters."""
     if text.isascii():
         return text

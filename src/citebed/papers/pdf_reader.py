@@ -57,6 +57,7 @@ from citebed.papers.paragraphs import (
     bullet_length,
     count_raised_numbers,
     place_texts,
+    plain_letters,
     split_body,
 )
 from citebed.papers.properties import read_properties
@@ -155,13 +156,15 @@ def read_document(document: pypdfium2.PdfDocument, data: bytes = b"") -> ReadPap
     ]
     lines, kinds = [line for line, _ in rest], [kind for _, kind in rest]
     entries = find_references(lines, kinds, style)
-    listed = {id(line) for entry in entries for line in entry.lines}
     notes = [] if any(entry.label for entry in entries) else notes
+    if notes and sum(id(entry.lines[0]) in noted for entry in entries) > len(entries) / 2:
+        entries = []  # notes at the end, which begin with numbers, too
+    listed = {id(line) for entry in entries for line in entry.lines}
     body = split_body(lines, kinds, style, listed | noted if notes else listed)
     body = [paragraph for paragraph in body if not lists_people(paragraph.lines)]
     references = []
     for entry, content in zip(entries, place_texts([e.lines for e in entries]), strict=True):
-        printed = "\n".join(line.text for line in entry.lines)
+        printed = plain_letters("\n".join(line.text for line in entry.lines))
         own = content.without_start(label_length(entry.label, content.text))
         printed = printed[label_length(entry.label, printed) :]
         references.append(ReferenceEntry(entry.label, own, printed))
@@ -170,7 +173,7 @@ def read_document(document: pypdfium2.PdfDocument, data: bytes = b"") -> ReadPap
         texts = place_texts([note.lines for note in notes])
         found, cited_in = cite_in_footnotes(
             [
-                (note.number, text.without_start(len(note.number)))
+                (note.name, text.without_start(len(note.number)))
                 for note, text in zip(notes, texts, strict=True)
             ],
             references,

@@ -36,18 +36,19 @@ _LABELS = tuple(
 )
 _KEY = re.compile(r"\[([^\W\d_][^\[\]/]{0,30}?\d{2,4}[a-z]?)\]\s*")
 _BEGINS = re.compile(
-    r"[^\W\da-z_]|[“\"‘«„—–_-]|(?:v[ao]n|de[rnl]?|d[aiou]|el|al|l[ae])\b|[a-z]+[A-Z]"
+    r"[^\W\da-z_]|[“\"‘«„—–_\ue000-\uf8ff-]|(?:v[ao]n|de[rnl]?|d[aiou]|el|al|l[ae])\b|[a-z]+[A-Z]"
 )
 _CAPITALISED = r"[^\W\da-z_][\w’'-]+"
 _NAMED = re.compile(
     rf"(?:(?:v[ao]n|de[rn]?|zu) )*{_CAPITALISED}(?: {_CAPITALISED})?(?:, | [A-Z]{{1,3}}[ ,.]|:)"
-    rf"|[A-Z]\. ?(?:[A-Z-]\. ?)*{_CAPITALISED}|[—–_]{{1,3}}"
+    rf"|[A-Z]\. ?(?:[A-Z-]\. ?)*{_CAPITALISED}|[—–_\ue000-\uf8ff]{{1,3}}"
 )
-"""An author's name at the start of an entry."""
+"""An author's name at the start of an entry, or a dash for it, which fonts may not name."""
 _AFTER = re.compile(
     r"(?:conflicts? of interest|competing interests?|copyright\b|©|publisher.s note|open access\b"
     r"|acknowledge?ments?\b|author contributions|additional information|how to cite|correspondence"
-    r"|supplementa(?:ry|l) (?:material|information)|about the authors?|submit your|received:? )",
+    r"|supplementa(?:ry|l) (?:material|information)|about the authors?|submit your|received:? "
+    r"|affiliations?:?$|e-?mail:)",
     re.IGNORECASE,
 )
 """Text that may follow a list in its font."""
@@ -61,6 +62,8 @@ _FEWEST = 3
 """Fewest entries of a list that needs no other sign."""
 _MOST_LISTS = 50
 """Most headings, or first labels, to try."""
+_STRANGE = 0.25
+"""Largest share of entries without name and year in a list whose other entries have both."""
 _USUAL_LINES = 12
 """Most lines that a typical entry has."""
 
@@ -167,7 +170,7 @@ def _follow_labels(
             (number + step, at)
             for step, far in ((1, _NEXT_LABEL), (2, _NEXT_AFTER_GAP), (3, _NEXT_AFTER_GAP))
             for at in between(places.get(number + step, ()), begin, begin + far)
-            if _has_size(lines[at], last.size) and _is_aligned(lines[at], last)
+            if has_letters_of_size(lines[at], last.size) and _is_aligned(lines[at], last)
         )
         found = next(following, None)
         if found is None:
@@ -187,7 +190,7 @@ def _is_aligned(line: Line, last: Line) -> bool:
     return not same or abs(line.left - last.left) < 1.4 * line.size
 
 
-def _has_size(line: Line, size: float) -> bool:
+def has_letters_of_size(line: Line, size: float) -> bool:
     """Return True if a line has letters of this font size, with or without small capitals."""
     letters = sum(len(word.text) for word in line.words)
     same = sum(len(word.text) for word in line.words if abs(word.size - size) < 0.06 * size + 0.05)
@@ -226,7 +229,9 @@ def _numbered_entries(lines: Sequence[Line], chain: Sequence[tuple[int, int]]) -
         for line in lines[begin + 1 : begin + 1 + _NEXT_LABEL if end is None else end]:
             last = entry[-1]
             same = (line.page, line.column) == (last.page, last.column)
-            if not _has_size(line, label.size) or (same and line.left < label.left - label.size):
+            if not has_letters_of_size(line, label.size) or (
+                same and line.left < label.left - label.size
+            ):
                 if end is None and same:
                     break
                 continue
@@ -253,7 +258,7 @@ def _unnumbered_list(lines: Sequence[Line], headings: set[int], style: Style) ->
     """Return the entries below a heading.
 
     Other headings divide the text into parts. The list goes on in each part that has about as many
-    years as the first one.
+    years, and as many names at the start of lines, as those before.
     """
     sizes: Counter[float] = Counter()
     for line in lines[:30]:
@@ -261,17 +266,40 @@ def _unnumbered_list(lines: Sequence[Line], headings: set[int], style: Style) ->
             sizes[round(line.size, 1)] += len(line.text)
     size = sizes.most_common(1)[0][0] if sizes else 0.0
     members: list[Line] = []
-    rate = 0.0
+    rate = name_rate = 0.0
     end = next((at for at, line in enumerate(lines) if heads_references(line.text)), len(lines))
     for part in group_while(lines[:end], lambda _, line: id(line) not in headings):
-        own = [line for line in part if id(line) not in headings and _has_size(line, size)]
+        if any(id(line) in headings and _AFTER.match(line.text) for line in part):
+            continue
+        own = [
+            line for line in part if id(line) not in headings and has_letters_of_size(line, size)
+        ]
         after = next((at for at, line in enumerate(own) if _AFTER.match(line.text)), len(own))
         own = own[:after]
         dated = sum(bool(_DATED.search(line.text)) for line in own)
-        if own and dated >= 0.4 * rate * len(own) and (dated > 0 or not members):
+        named = sum(bool(_NAMED.match(line.text)) for line in own)
+        is_named = named >= 0.4 * name_rate * len(own) or len(own) <= _TEXT
+        if own and is_named and dated >= 0.4 * rate * len(own) and (dated > 0 or not members):
             members += own
-            rate = max(rate, dated / len(own))
+            rate, name_rate = max(rate, dated / len(own)), max(name_rate, named / len(own))
     return _split(members, style) if members else []
+
+
+def _without_other_text(entries: list[Entry]) -> list[Entry]:
+    """Return a list without the tables and addresses that stand between or after its entries.
+
+    If nearly all entries have a name and a year, two neighbours without both are other text, and so
+    is the last one.
+    """
+    strange = [
+        not entry.is_dated and not entry.label and not _NAMED.match(entry.lines[0].text)
+        for entry in entries
+    ]
+    if sum(strange) > _STRANGE * len(entries):
+        return entries
+    beside = zip([False, *strange], [*strange[1:], True], strict=False)
+    other = [own and any(others) for own, others in zip(strange, beside, strict=True)]
+    return [entry for entry, is_other in zip(entries, other, strict=True) if not is_other]
 
 
 def _split(lines: Sequence[Line], style: Style) -> list[Entry]:
@@ -285,13 +313,14 @@ def _split(lines: Sequence[Line], style: Style) -> list[Entry]:
     def is_flush(line: Line) -> bool:
         return line.left - left[line.page, line.column] < _HANGING * line.size
 
-    def is_apart(last: Line, line: Line) -> bool:
-        same = (last.page, last.column) == (line.page, line.column)
-        gap = same and line.baseline - last.baseline > 1.45 * line.size
-        return gap and _BEGINS.match(line.text) is not None
-
     def is_named(last: Line, line: Line) -> bool:
         return _NAMED.match(line.text) is not None and last.text.endswith((".", ")", "]"))
+
+    def is_apart(last: Line, line: Line) -> bool:
+        if (last.page, last.column) != (line.page, line.column):
+            return is_named(last, line)
+        gap = line.baseline - last.baseline > 1.45 * line.size
+        return gap and _BEGINS.match(line.text) is not None
 
     ways: tuple[Callable[[list[Line], Line], bool], ...] = (
         lambda _, line: not _KEY.match(line.text),
@@ -305,9 +334,9 @@ def _split(lines: Sequence[Line], style: Style) -> list[Entry]:
     for continues in ways:
         groups = group_while(lines, continues)
         keys = [_KEY.match(group[0].text) for group in groups]
-        entries = [
-            Entry(key[1] if key else "", group) for key, group in zip(keys, groups, strict=True)
-        ]
+        entries = _without_other_text(
+            [Entry(key[1] if key else "", group) for key, group in zip(keys, groups, strict=True)]
+        )
         good = sum(
             entry.is_dated
             and (entry.label != "" or _BEGINS.match(entry.lines[0].text) is not None)

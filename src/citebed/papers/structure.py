@@ -15,6 +15,8 @@ from itertools import pairwise, takewhile
 from statistics import median
 from unicodedata import normalize
 
+import numpy as np
+
 from citebed.papers.pages import Line
 
 
@@ -64,6 +66,9 @@ _MATH = re.compile(
     r"\b(?:cm|lm)(?:mi|sy|ex|bsy|mib)|txex|txsy|txmi|math|symbol|mtsy|msam|msbm|wasy", re.I
 )
 _SMALL_CAPITALS = re.compile(r"\b(?:cm|ec)csc|\bsf(?:cc|xc)|csc\d|smallcap|smcp|-sc\b|caps", re.I)
+_LONG, _LONG_WORDS, _SAME_WIDTH = 6, 20, 0.04
+"""Letters of long words, and their least number and largest relative difference in width per letter
+in a typewriter font. Other fonts have more than 0.05."""
 _LARGER = 0.4
 """Share of the most common size's characters that a larger size of prose has at least."""
 _MARGIN_LINES = 3
@@ -91,6 +96,8 @@ class Style:
     leading: float
     columns: dict[tuple[int, int], tuple[float, float]]
     """Left and right edge for each page and column; page -1 stands for all pages."""
+    typewriter: frozenset[str] = frozenset()
+    """Names of the fonts of program code, unless prose has such a font, too."""
 
     def edges(self, line: Line) -> tuple[float, float]:
         """Return the left and right edge of a line's column."""
@@ -121,7 +128,25 @@ def measure_style(lines: Sequence[Line]) -> Style:
         if (line.page, line.column) == (after.page, after.column)
     ]
     plausible = [step for step in steps if 0.9 * size < step < 2.2 * size]
-    return Style(size, font, median(plausible) if plausible else 1.2 * size, _columns(prose))
+    leading = median(plausible) if plausible else 1.2 * size
+    code = _typewriter_fonts(lines)
+    return Style(size, font, leading, _columns(prose), frozenset() if font in code else code)
+
+
+def _typewriter_fonts(lines: Sequence[Line]) -> frozenset[str]:
+    """Return the names of the fonts whose letters all have the same width."""
+    widths: dict[str, dict[str, float]] = defaultdict(dict)
+    for line in lines:
+        for word in line.words:
+            if len(word.text) >= _LONG and word.size and not word.raised:
+                width = (word.right - word.left) / len(word.text) / word.size
+                widths[word.font.name][word.text] = width
+    same = {name: np.fromiter(some.values(), float) for name, some in widths.items()}
+    return frozenset(
+        name
+        for name, some in same.items()
+        if len(some) >= _LONG_WORDS and some.std() < _SAME_WIDTH * some.mean()
+    )
 
 
 def has_size(line: Line, size: float) -> bool:
@@ -174,6 +199,8 @@ def classify_lines(lines: Sequence[Line], style: Style, running: set[int]) -> li
     heading_looks = _heading_looks(lines, style)
     for before, line in zip((None, *lines), lines, strict=False):
         kind = Kind.RUNNING if id(line) in running else _kind(line, style, heading_looks)
+        if kind is Kind.PROSE and _is_code(before, line, style):
+            kind = Kind.OTHER
         if kind is Kind.CAPTION and _is_mid_sentence(before, line, style):
             kind = Kind.PROSE
         if kind is Kind.CAPTION:
@@ -248,6 +275,17 @@ def _is_mid_sentence(before: Line | None, line: Line, style: Style) -> bool:
     near = 0 < line.baseline - before.baseline < style.leading + 0.25 * style.size
     ended = before.text.rstrip().endswith((".", ":", "?", "!"))
     return near and not ended and has_size(before, style.size)
+
+
+def _is_code(before: Line | None, line: Line, style: Style) -> bool:
+    """Return True for a line of program code: all in a typewriter font, but not amid a sentence."""
+    if not style.typewriter.issuperset(word.font.name for word in line.words):
+        return False
+    if before is None or before.main.font.name in style.typewriter:
+        return True
+    whole = style.edges(before)[1] - before.right < 3 * style.size
+    near = 0 < line.baseline - before.baseline < style.leading + 0.25 * style.size
+    return not (whole and near) or before.text.rstrip().endswith((".", ":"))
 
 
 Look = tuple[str, float, bool]
