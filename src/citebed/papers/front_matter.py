@@ -8,7 +8,7 @@ Article". Authors are the names next to the title. Properties count only if the 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from itertools import pairwise, takewhile
@@ -155,7 +155,6 @@ _BEFORE_NAME = re.compile(
 _PERSON = compile_regex(NAME)
 _PREFIX = re.compile(r"\b[a-z]{2,3}(?=[A-Z])")
 """For example in ``dePamphilis``."""
-_PARTICLES = ("della", "dell", "delle", "degli", "national", "für")
 _RARE_PARTICLE = re.compile(r"\b(?:d[ao]|e|d[ae]ll[ae]|degli|vom|zum|v\.|op|'t|ould|st)\s")
 _FULL_STOP = re.compile(r"(?<=\w[a-zß-ÿ])\.")
 """For example in ``Md. Abdul``."""
@@ -213,16 +212,7 @@ def parse_front_matter(
             lines=front.lines | set(map(id, cover)),
         )
     titled = _letters(front.title)
-    year = next(
-        filter(
-            None,
-            (
-                _find_year([line for line in lines if _letters(line.text) not in titled])
-                for lines in (cover, page)
-            ),
-        ),
-        None,
-    )
+    year = _find_year(line for line in (*cover, *page) if _letters(line.text) not in titled)
     return replace(front, doi=_find_doi([*cover, *page], pages[-1], properties), year=year)
 
 
@@ -257,9 +247,11 @@ def _parse_page(
     crosses = any(line.column < 0 and line.size > 1.08 * style.size for line in over)
     if end and end.column >= 0 and not crosses:
         # The front matter is in one column, and may be in one before its abstract.
-        over = [line for line in over if line.column in (-1, end.column)]
+        own = [line for line in over if line.column in (-1, end.column)]
         earlier = [line for line in page if -1 < line.column < end.column]
-        over = [line for line in earlier if id(line) not in outside] or over
+        over = [line for line in earlier if id(line) not in outside] or [
+            line for line in over if line in own or any(_is_level(line, each) for each in own)
+        ]
     rows = group_while(  # baselines in a row differ a little
         sorted(over, key=lambda line: line.baseline),
         lambda row, line: line.baseline - row[0].baseline < _SAME_ROW * line.size,
@@ -297,7 +289,6 @@ def _parse_page(
         if abstract
         and start - 2 < line.baseline < abstract[-1].baseline
         and (line.right < abstract[1].left or line.left > abstract[1].right)
-        and id(line) not in outside - beside
     ]
     authors, notes = _find_authors(
         (below, over_title, next_to_abstract), properties.authors, words, on_cover=is_cover
@@ -393,6 +384,10 @@ def _heads_abstract(line: Line) -> bool:
 
 def _looks_like(line: Line, other: Line) -> bool:
     return abs(line.size - other.size) < 0.03 * other.size and line.bold == other.bold
+
+
+def _is_level(line: Line, other: Line) -> bool:
+    return _looks_like(line, other) and abs(line.baseline - other.baseline) < _SAME_ROW * line.size
 
 
 def _text_blocks(page: Sequence[Line], style: Style) -> list[list[Line]]:
@@ -620,6 +615,8 @@ def _inverted_names(text: str, *, may_be_one: bool = False) -> tuple[str, ...]:
     parts = [part.strip(" ,").split(",") for part in text.split(";") if part.strip(" ,")]
     if any(len(part) != 2 or not _author(f"{part[1].strip()} {part[0]}") for part in parts):
         return ()
+    if all(" " in part[0].strip() and _DEGREE.fullmatch(part[1].strip()) for part in parts):
+        return ()
     if len(parts) == 1 and not (may_be_one and min(len(part.split()) for part in parts[0]) == 1):
         return ()
     return tuple(name_from_parts(*part) for part in parts)
@@ -644,17 +641,6 @@ def _author(part: str, common: Collection[str] = ()) -> str:
         and _PERSON.fullmatch(_RARE_PARTICLE.sub("de ", _PREFIX.sub("", part))) is not None
     )
     return name_from_display(part) if is_person else ""
-
-
-def lists_people(lines: Sequence[Line]) -> bool:
-    """Return True for a long list of authors or institutions, which is not prose."""
-    text = _MARKS.sub(",", " ".join(line.text for line in lines))
-    parts = [part.strip(" .") for part in re.split(r"[,;·•|]", text) if len(part.strip(" .")) > 2]
-    named = sum(
-        all(word[:1].isupper() or len(word) < 4 or word in _PARTICLES for word in part.split())
-        for part in parts
-    )
-    return len(parts) > 12 and named > 0.85 * len(parts)
 
 
 def _reconcile(
@@ -860,7 +846,7 @@ def _citation_of_itself(page: Sequence[Line]) -> Sequence[Line]:
     return page[at : at + 6]
 
 
-def _find_year(lines: Sequence[Line]) -> int | None:
+def _find_year(lines: Iterable[Line]) -> int | None:
     """Return the first year in the most reliable form, or the latest of several dates."""
     text = "\n".join(line.text for line in lines if "ownload" not in line.text)
     for pattern in _YEARS:

@@ -117,6 +117,7 @@ def measure_style(lines: Sequence[Line]) -> Style:
         sizes[round(line.size * 4) / 4] += len(line.text)
     most = max(sizes.values(), default=0)
     size = max((size for size, number in sizes.items() if number > _LARGER * most), default=10.0)
+    size = size or 0.25  # of letters that are too small to see
     prose = [line for line in lines if has_size(line, size)]
     fonts: Counter[str] = Counter()
     for line in prose:
