@@ -103,9 +103,6 @@ _JOURNAL = re.compile(
     r"|organi[sz]ation|central|online)\b",
     re.IGNORECASE,
 )
-_AFTER_JOURNAL = (
-    r"\W{0,3}(?:\(?(?:19|20)\d\d|vol|\d{1,3}\s?[(:,/]|\d{1,3} \(|band|jg|heft|no\b|issue)"
-)
 _MONTH = (
     r"(?:\d{1,2}\.?\s)?(?:jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-zä]*"
     r"\.?,?\s(?:\d{1,2}(?:\s?[–-]\s?\d{1,2})?,\s)?"
@@ -269,7 +266,7 @@ def _parse_page(
     )
     blocks = _title_blocks(above, words)
     lines = frozenset(map(id, above)) | beside
-    title = _find_title(blocks, pages, style, properties.title, words)
+    title = _find_title(blocks, style, properties.title, words)
     if not title:
         return FrontMatter(lines=lines if begins else frozenset())
     inside = set(map(id, title))
@@ -279,7 +276,6 @@ def _parse_page(
         for line in reversed(above)
         if line.baseline < title[0].baseline
         and not (_LABEL.fullmatch(line.text) or _JOURNAL.search(line.text))
-        and not _is_journal(line.text, pages)
     ]
     over_title = [*takewhile(lambda line: _looks_like(line, over_title[0]), over_title)][::-1]
     abstract = next((block for block in texts if block[-1].baseline > start), [])
@@ -434,7 +430,6 @@ def _has_sentences(block: Sequence[Line], style: Style) -> bool:
 
 def _find_title(
     blocks: Sequence[Sequence[Line]],
-    pages: Sequence[Sequence[Line]],
     style: Style,
     stated: str,
     paper: _Paper,
@@ -466,7 +461,7 @@ def _find_title(
             score += 1.5 if near else 0.6
         words = len(text.split())
         is_name = not any(named[:1]) and bool(_read_names(block, paper))
-        if words < 10 and len(text) < 120 and (is_name or _is_journal(text, pages)):
+        if words < 10 and len(text) < 120 and is_name:
             score -= 3
         elif words < 8 and not any(named[:1]) and _JOURNAL.search(text):
             score -= 0.8
@@ -503,12 +498,6 @@ def _letters(text: str) -> str:
     return re.sub(r"[\W_]+", "", fold(text)).casefold()
 
 
-def _is_journal(text: str, pages: Sequence[Sequence[Line]]) -> bool:
-    """Return True if a running head or citation has this text before a year or a volume."""
-    name = compile_regex(rf"(?i){re.escape(' '.join(text.split()))}{_AFTER_JOURNAL}")
-    return any(name.search(line.text) for page in pages[:4] for line in page)
-
-
 # --- Authors --------------------------------------------------------------------------------------
 
 
@@ -532,8 +521,8 @@ def _find_authors(
         readings = (_read_names(look, paper, on_cover=on_cover) for look in looks)
         if named := list(filter(None, readings)):
             confirmed = (names for names in named if known.intersection(map(_name_key, names)))
-            return _reconcile(next(confirmed, named[0]), stated, lines)
-    return _reconcile((), stated, places[0])
+            return _reconcile(next(confirmed, named[0]), stated)
+    return _reconcile((), stated)
 
 
 def _read_names(lines: Sequence[Line], paper: _Paper, *, on_cover: bool = False) -> tuple[str, ...]:
@@ -644,25 +633,16 @@ def _author(part: str, common: Collection[str] = ()) -> str:
 
 
 def _reconcile(
-    printed: tuple[str, ...], properties: str, below: Sequence[Line]
+    printed: tuple[str, ...], properties: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the authors, and a note if the page and the file's properties disagree.
 
-    Properties may name a program, an uploader or one of several authors. They win only if they
-    contain every name read from the page, and if the page prints their names in the same order
-    with no other name between them.
+    Properties may name a program, an uploader or one of several authors.
     """
     stated = _stated_names(properties)
     remaining = iter(map(_name_key, printed))
     if all(_name_key(name) in remaining for name in stated):
         return printed, ()
-    whole = [f" {display_name(name)} ".lower() for name in stated]
-    holds = all(any(f" {display_name(n)} ".lower() in each for each in whole) for n in printed)
-    if holds and _are_printed(stated, below):
-        return stated, (
-            f"authors come from the file's properties: {_shown(stated)}; the page "
-            f"was read as {_shown(printed)}",
-        )
     return printed, (
         f"authors come from the page: {_shown(printed)}; the file's "
         f"properties name {_shown(stated)}",
@@ -675,32 +655,6 @@ def _stated_names(properties: str) -> tuple[str, ...]:
     return _inverted_names(plain, may_be_one=True) or tuple(
         author for part in _split_names(plain) if (author := _author(part))
     )
-
-
-def _are_printed(names: Sequence[str], below: Sequence[Line]) -> bool:
-    """Return True if lines print these names in this order, and no others in their font size."""
-    patterns = [
-        compile_regex(rf"(?i)\b{r'[ .]+'.join(map(re.escape, display_name(name).split()))}(?!\w)")
-        for name in names
-    ]
-    texts = [fold(_MARKS.sub(" ", line.text)) for line in below]
-    sizes = [
-        line.size
-        for line, text in zip(below, texts, strict=True)
-        if any(pattern.search(text) for pattern in patterns)
-    ]
-    text = " ".join(
-        text
-        for line, text in zip(below, texts, strict=True)
-        if any(0.97 * size < line.size < 1.03 * size for size in sizes)
-    )
-    at = 0
-    for pattern in patterns:
-        match = pattern.search(text, at)
-        if match is None:
-            return False
-        text, at = f"{text[: match.start()]},{text[match.end() :]}", match.start()
-    return not any(" " in other[0] for other in _PERSON.finditer(text))
 
 
 def _name_key(name: str) -> tuple[str, str]:
