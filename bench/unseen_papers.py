@@ -1,13 +1,13 @@
 # mypy: ignore-errors
-"""Papers that nobody developed the rules on, measured against their LaTeX or JATS sources.
+"""Papers that the rules were not developed on, measured against their LaTeX or JATS sources.
 
     python bench/unseen_papers.py FOLDER [--fetch] [--half 1|2] [--only NAME] [--errors]
 
 Debian's source packages of R packages hold papers as PDF beside their LaTeX source and ``.bib``:
 articles of the Journal of Statistical Software, the R Journal and R News, and manuals that cite.
-With ``--fetch``, ``apt-get source`` downloads the packages to FOLDER (this needs ``deb-src`` in your
-apt sources), and only these files are kept. The columns are those of ``annotate_journals.py``; the
-source says which keys are cited where, and the ``.bib`` what they are. Citations in footnotes,
+With ``--fetch``, ``apt-get source`` downloads the packages to FOLDER (this needs ``deb-src`` in the
+sources of apt), and only these files are kept. The columns are those of ``annotate_journals.py``;
+the source says which keys are cited where, and the ``.bib`` what they are. Citations in footnotes,
 captions and ``verbatim`` are left out. ``--half`` takes the packages of which a hash of the name is
 odd (1) or even (2): errors of the first half were looked at, those of the second were not.
 """
@@ -31,7 +31,17 @@ from citebed.collection.formats.bibtex import parse
 from citebed.text.latex import latex_to_text
 from citebed.text.names import family_name
 
-PACKAGES = ()
+PACKAGES = """
+    lme4 lmtest mvtnorm r-cran-aer r-cran-bms r-cran-boolnet r-cran-bradleyterry2 r-cran-brms
+    r-cran-brobdingnag r-cran-coin r-cran-dbscan r-cran-desolve r-cran-diagram r-cran-dimred
+    r-cran-elliptic r-cran-expint r-cran-flexmix r-cran-forecast r-cran-formula r-cran-gap
+    r-cran-gmm r-cran-gnm r-cran-hsaur3 r-cran-hypergeo r-cran-interp r-cran-irace
+    r-cran-jsonlite r-cran-kernlab r-cran-laeken r-cran-logcondens r-cran-markovchain
+    r-cran-maxstat r-cran-metap r-cran-mixtools r-cran-mnp r-cran-msm r-cran-nmf r-cran-ordinal
+    r-cran-party r-cran-partykit r-cran-proto r-cran-psychotree r-cran-qtl r-cran-rgenoud
+    r-cran-rockchalk r-cran-rrcov r-cran-seriation r-cran-spacetime r-cran-spam
+    r-cran-surveillance r-cran-systemfit r-cran-tgp r-cran-tmvtnorm r-cran-vcd r-cran-vegan
+""".split()  # noqa: SIM905
 _SOURCES = (".rnw", ".snw", ".tex", ".ltx", ".rtex", ".rmd", ".bib", ".orig", ".asis")
 _LARGEST, _FEWEST, _LONG_TITLE = 12_000_000, 8, 4
 """Bytes of the largest file to keep, fewest references of a paper to measure, and words of a title

@@ -332,9 +332,9 @@ def annotate(
     )
 
 
-_UNKNOWN, _UNCITED, _UNRESOLVED = 0.05, 0.25, 0.15
-"""Shares above which markers and list disagree: cited numbers that are not in the list, entries
-that nothing cites, and names and years of no entry."""
+_UNKNOWN, _UNCITED = 0.05, 0.25
+"""Shares above which markers and list disagree: citations that are not in the list, and entries
+that nothing cites."""
 _FEW = 3
 
 
@@ -361,18 +361,21 @@ def _disagreements(
         )
         known = {int(each) for each in index.ids}
         used = {int(cite) for cite in (*every, *raised) if cite.isdigit() and len(cite) < 4}
-        missing = ({*used, *range(1, max(known))} - known) - {0}
-        if len(missing) >= _FEW and len(missing) > _UNKNOWN * len(known | missing):
+        last = max(known)
+        above = {number for number in used if number > last}
+        goes_on = last + 1 in above or len(above) >= _FEW  # a number alone may be something else
+        missing = {*range(1, last), *(above if goes_on else ())} - known
+        if len(missing) > _UNKNOWN * len(known | missing):
             yield (
                 f"the paper cites {count(len(used | known), 'reference')}, but the list that was "
                 f"read has {len(known):,}: it was probably not read completely"
             )
     else:
-        named = [cite for cite in every if not cite.isdigit() and _YEAR.search(cite)]
+        named = [*unique(cite for cite in every if not cite.isdigit() and _YEAR.search(cite))]
         unresolved = [cite for cite in named if len(index.entries_named(cite)) != 1]
-        if len(unresolved) > max(_FEW, _UNRESOLVED * len(named)):
+        if len(unresolved) > max(1, _UNKNOWN * len(named)):
             yield (
-                f"{len(unresolved):,} of {count(len(named), 'citation marker')} match no entry of "
+                f"{len(unresolved):,} of {count(len(named), 'citation')} match no entry of "
                 f"the reference list, for example {unresolved[0]}"
             )
     uncited = index.ids - cited

@@ -226,14 +226,14 @@ class _Works:
             noted = cited.get(earlier[1] or earlier[2], ())
             return self._use(max(noted or works, key=similarity, default=None))
         year = _YEAR.search(text)
-        dated = [work for work in works if year and str(self._parsed[work].year) == year[0]]
+        dated = [work for work in works if year and year[0] in self._parsed[work].text]
         best = max(dated or works, key=similarity, default=None)
         is_full = len(text) >= _SHORTEST and year is not None and not _PROSE.match(text)
-        if is_full and not (best in dated and best is not None and best < self._number_listed):
-            best = max(
-                range(len(self.entries)), key=lambda work: self._shared(work, words), default=None
-            )
-            best = best if best is not None and self._shared(best, words) > _SAME_WORK else None
+        if is_full and not (dated and best is not None and best < self._number_listed):
+            anonymous = [work for work, some in enumerate(self._families) if not some]
+            same = [(self._shared(work, words), work) for work in (*dated, *anonymous)]
+            shared, best = max(same, default=(0.0, None))
+            best = best if shared > _SAME_WORK else None
         if best is not None or not is_full:
             return self._use(best)
         parsed = parse_reference(text)

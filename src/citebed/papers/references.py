@@ -82,9 +82,10 @@ def parse_reference(text: str) -> ParsedReference:
     )
 
 
-REPEATED_AUTHORS = re.compile(r"^\s*(?:[—–\ue000-\uf8ff-]{1,3}|_{2,})(?=[\s.,(“])")
-"""A dash that repeats the authors of the entry before, which a font may not name."""
-
+REPEATED_AUTHORS = re.compile(
+    r"\s*(?:(?:[—–\ue000-\uf8ff-]{1,3}|_{2,})(?=[\s.,(“])|(?:Ders|Dies|Id|Idem|Eadem)\.?[,:])"
+)
+"""A dash or word that repeats the authors of the entry before; a font may not name the dash."""
 _ON_ARXIV = re.compile(r"[xX][iI][vV]|abs/")
 _LEFT = compile_regex(r"(?i)\b(?:doi|url)\s?:?\s*+(?=$|[.,;)]|\()|\[online\]\.?|\(\s*\)|<\s*>")
 _BLANKS = compile_regex(r" ++([.,;:)])")

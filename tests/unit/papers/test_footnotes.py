@@ -32,7 +32,8 @@ def cited(*footnotes: str) -> list[tuple[int, ...]]:
         ("Ebd., S. 14.", (1,)), ("Ebenda.", (1,)), ("Ibid., p. 3.", (1,)),
         ("Moore, Ulmen, S. 3.", (0,)), ("Moore, a. a. O., S. 5.", (0,)),
         ("Vgl. Moore (Anm. 1), S. 9; Ash, Eschen, S. 5.", (0, 1)),
-        ("Ash, wie Fn. 2.", (1,)), ("Dies., Eschen am Fluss, S. 2.", (1,)),
+        ("Ash, see n. 2.", (1,)), ("Ash, wie Fn. 2.", (1,)),
+        ("Dies., Eschen am Fluss, S. 2.", (1,)),
         (f"{YEW}; siehe auch {MOORE}", (2, 0)),
         (f"Vgl. {MOORE}", (0,)), ("Das ist bis heute umstritten.", ()),
     ],
@@ -45,6 +46,20 @@ def test_works_of_a_list_are_cited_by_name_and_year() -> None:
     listed = [ReferenceEntry("", PlacedText(text), text) for text in (ASH, MOORE)]
     entries, places = cite_in_footnotes([("1", PlacedText("Moore 1987, S. 12."))], listed)
     assert (len(entries), places) == (2, {"1": (1,)})
+
+
+def test_of_two_works_the_short_title_or_the_last_mention_decides() -> None:
+    elms = "Thomas Moore: Die Ulmen der Stadt. Leipzig 1987"
+    oaks = "Thomas Moore: Eichen im Norden Europas. Leipzig 1987"
+    short = ("Moore, Eichen im Norden.", "Moore, op. cit.", "Moore, Ulmen.", "Moore, op. cit.")
+    assert cited(elms, oaks, *short) == [(0,), (1,), (1,), (1,), (0,), (0,)]
+
+
+def test_a_repeated_author_in_a_list_has_the_name_above() -> None:
+    texts = (MOORE, "Ders.: Eichen im Norden. Bonn 1999", "— Linden im Süden. Bonn 2001")
+    listed = [ReferenceEntry("", PlacedText(text), text) for text in texts]
+    notes = [("1", PlacedText("Moore, Linden, S. 4.")), ("2", PlacedText("Moore 1999, S. 12."))]
+    assert cite_in_footnotes(notes, listed)[1] == {"1": (2,), "2": (1,)}
 
 
 def footnote_paper() -> bytes:

@@ -118,3 +118,18 @@ def test_raised_and_named_numbers(text: str, cites: tuple[str, ...]) -> None:
     ids = [str(at) for at in range(1, 21)]
     index = index_references([parse_reference("Doe, J. Elms. 2001.")] * 20, ids)
     assert tuple(cite for link in index.links(text) for cite in link.cites) == cites
+
+
+@pytest.mark.parametrize(
+    ("text", "cites"),
+    [
+        ("prints [1] 0.5 and x[2] (Doe and Roe 2019a; Ibáñez 2001; Li, A. 1994)", ["1", "3"]),
+        ("see [1], [2, 3], [4] and [5]", ["1", "2", "3", "4", "5"]),
+    ],
+)
+def test_numbers_cite_a_list_without_numbers_only_if_most_of_it_is_cited(
+    text: str, cites: list[str]
+) -> None:
+    references = [parse_reference(each) for each in NAMED]
+    index = index_references(references, list("12345"), [text], labelled=False)
+    assert [cite for link in index.links(text) for cite in link.cites][: len(cites)] == cites

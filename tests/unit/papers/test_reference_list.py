@@ -194,3 +194,98 @@ def test_columns_below_text_that_has_none() -> None:
     assert len(gutters) == 2
     columns = [line.column for line in order_lines(lines, gutters)]
     assert columns == [-1] * 20 + [0] * 9 + [1] * 9 + [2] * 9
+
+
+NAMED_ENTRIES = [
+    ("Ash A (1991). Ashes on the river.", "Bonn: Willow Press."),
+    ("Elm B, Yew C (1999). Elms in towns.", "Journal of Trees 3, 4-9."),
+    ("Fir D (2003). Firs and other trees.", "Journal of Trees 7, 1-2."),
+    ("Oak E (2008). Oaks of the north.", "Oslo: Willow Press."),
+]
+
+
+def dated_below(texts: Sequence[tuple[str, ...]], *below: list[Word]) -> list[tuple[str, int]]:
+    """Labels and lines of a list that other text follows."""
+    heading = row("References", 160, font=BOLD, size=12)
+    return labels_and_lines([*prose(40), heading, *entries(texts, 180), *below])
+
+
+def test_an_address_after_a_list_is_not_an_entry() -> None:
+    address = entries([("Department of Trees",), ("E-mail: elm@trees.example",)], 300)
+    assert dated_below(NAMED_ENTRIES, *address) == [("", 2)] * 4
+
+
+def test_a_table_between_entries_is_no_entry() -> None:
+    table = [("Linear models yes",), ("Count models no",), ("Other models yes",)]
+    texts = [*NAMED_ENTRIES[:2], *table, *NAMED_ENTRIES * 3]
+    assert dated_below(texts) == [("", 2)] * 14
+
+
+def test_an_entry_without_a_year_stays_between_dated_ones() -> None:
+    texts = [*NAMED_ENTRIES, ("The encyclopaedia of all trees.", "Bonn: Willow Press.")]
+    assert len(dated_below([*texts, *NAMED_ENTRIES])) == 9
+
+
+def test_a_list_ends_below_a_heading_of_affiliations() -> None:
+    heading = row("Affiliation:", 300, font=BOLD, size=12)
+    address = entries([("Ann Ash, Elm University, https://ash.example",)] * 2, 320)
+    assert dated_below(NAMED_ENTRIES, heading, *address) == [("", 2)] * 4
+
+
+def test_an_entry_begins_at_the_top_of_a_page_in_a_list_with_gaps() -> None:
+    first = [*prose(40), row("References", 160, font=BOLD, size=12)]
+    first += entries(NAMED_ENTRIES[:2], 180, hang=0, gap=10)
+    second = entries(NAMED_ENTRIES[2:], 40, hang=0, gap=10)
+    pages = [
+        Page(n, 612.0, 792.0, tuple(w for r in rows for w in r))
+        for n, rows in enumerate((first, second))
+    ]
+    lines = [line for page in pages for line in order_lines(build_lines(page), [])]
+    style = measure_style(lines)
+    found = find_references(lines, classify_lines(lines, style, set()), style)
+    assert [len(entry.lines) for entry in found] == [2, 2, 2, 2]
+
+
+def test_a_dash_that_a_font_does_not_name_begins_an_entry() -> None:
+    texts = [*NAMED_ENTRIES, ("\uf610 (2009). More oaks.", "Oslo: Willow Press.")]
+    assert dated_below(texts) == [("", 2)] * 5
+
+
+CODE, TEXT = Font("Code", bold=False, italic=False), Font("Text", bold=False, italic=False)
+NAMES = [
+    f"{word}{n:02}" for n, word in enumerate(("willow", "lindens", "poplars", "hazelnut") * 12)
+]
+
+
+def uneven(text: str, y: float, stretch: float = 1) -> list[Word]:
+    """A line of prose: its letters have different widths."""
+    words = row(text, y, font=TEXT)
+    return [
+        word._replace(
+            left=50 + stretch * (word.left - 50),
+            right=50 + stretch * (word.right - 50) - 4 * (n % 3),
+        )
+        for n, word in enumerate(words)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "stretch", "kind"),
+    [("The trees are listed here:", 1, Kind.OTHER), ("and call the function", 3.6, Kind.PROSE)],
+)
+def test_program_code_is_not_prose_unless_in_a_sentence(
+    before: str, stretch: float, kind: Kind
+) -> None:
+    text = [uneven(" ".join(NAMES[n : n + 8]), 40 + 1.5 * n) for n in range(0, 48, 8)]
+    code = [
+        row(f"plant({name}) water({name})", 200 + 12 * n, font=CODE)
+        for n, name in enumerate(NAMES[:12])
+    ]
+    call = row("plot(trees)", 124, font=CODE)
+    rows = [*text, uneven(before, 112, stretch), call, *code]
+    words = tuple(word for some in rows for word in some)
+    lines = order_lines(build_lines(Page(0, 612.0, 792.0, words)), [])
+    style = measure_style(lines)
+    kinds = classify_lines(lines, style, set())
+    assert style.typewriter == {"Code"}
+    assert [k for k, line in zip(kinds, lines, strict=True) if line.text == "plot(trees)"] == [kind]
