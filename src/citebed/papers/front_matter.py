@@ -8,10 +8,11 @@ Article". Authors are the names next to the title. Properties count only if the 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from itertools import pairwise, takewhile
+from typing import NamedTuple
 
 from citebed.papers.pages import Line, group_while
 from citebed.papers.paragraphs import place_texts
@@ -25,7 +26,7 @@ from citebed.text.names import (
     name_from_display,
     name_from_parts,
 )
-from citebed.text.normalise import fold
+from citebed.text.normalise import fold, unique
 from citebed.text.regex import compile_regex
 from citebed.wording import count
 
@@ -35,12 +36,18 @@ _ABSTRACT = re.compile(
 )
 _SUMMARY = re.compile(r"summary\b", re.IGNORECASE)
 _CITATION = re.compile(r"\[\d{1,3}[\],–-]|[(;,] ?(?:19|20)\d\d[a-z]?[);]")
+_FIRST_PART = re.compile(
+    r"(?:background|importance|context|objectives?|aims?|purpose|rationale|hintergrund|ziel\w*"
+    r"|fragestellung)\b",
+    re.IGNORECASE,
+)
+"""A label that begins an abstract without a heading."""
 _INTRODUCTION = re.compile(
     r"(?:introduction|background|einleitung|einführung|introducción|vorbemerkungen?)\W*",
     re.IGNORECASE,
 )
 _PART_OF_ABSTRACT = re.compile(
-    r"(?:background|introduction|objectives?|aims?|purpose|methods?|design|setting|participants"
+    r"(?:background|importance|introduction|objectives?|aims?|purpose|methods?|design|setting|participants"
     r"|patients|materials? and methods|methodology|main outcome.*|measure.*|interventions?|results?"
     r"|(?:principal |main |key )?findings|conclusions?|interpretation|significance|funding"
     r"|trial registration|discussion|hintergrund|fragestellung|ziel.*|methoden?|methodik"
@@ -96,9 +103,6 @@ _JOURNAL = re.compile(
     r"|organi[sz]ation|central|online)\b",
     re.IGNORECASE,
 )
-_AFTER_JOURNAL = (
-    r"\W{0,3}(?:\(?(?:19|20)\d\d|vol|\d{1,3}\s?[(:,/]|\d{1,3} \(|band|jg|heft|no\b|issue)"
-)
 _MONTH = (
     r"(?:\d{1,2}\.?\s)?(?:jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-zä]*"
     r"\.?,?\s(?:\d{1,2}(?:\s?[–-]\s?\d{1,2})?,\s)?"
@@ -108,7 +112,7 @@ _DATES = re.compile(rf"\b{_MONTH}({_YEAR})\b", re.IGNORECASE)
 _YEARS = (
     re.compile(rf"\bpublished(?: online)?:?\s(?:on\s)?(?:{_MONTH})?({_YEAR})\b", re.IGNORECASE),
     re.compile(rf"(?:©|\(c\)|\bcopyright)\s?({_YEAR})", re.IGNORECASE),
-    re.compile(rf"(?<!\d)({_YEAR}),\s\d{{1,4}}(?:\(\d+\))?[,:]"),
+    re.compile(rf"(?<!\d)({_YEAR})[,;]\s?\d{{1,4}}(?:\(\d+\))?[,:]"),
     re.compile(rf"\b\d{{1,4}}\s?\(({_YEAR})\)"),
     _DATES,
     re.compile(rf"(?<![\d.])({_YEAR})(?!\d)"),
@@ -118,16 +122,17 @@ any year."""
 _NOT_A_NAME = re.compile(
     r"[@:]|universit|institut|department|laborator|school|college|\b(?:inc|ltd|corp|gmbh)\b|research"
     r"|academ|ministry|hochschule|fakultät"
-    r"|\b(?:univ|dept|inst|dep|lab|open access|hospital|klinik|clinic|faculty"
+    r"|\b(?:univ|dept|inst|dep|lab|open access|author notes?|hospital|klinik|clinic|faculty"
     r"|cent(?:er|re|ral)|foundation|street|road|avenue|editors?|corresponding|received|accepted"
     r"|united (?:states|kingdom)|new (?:york|zealand|delhi|jersey|south)|south (?:africa|korea)"
     r"|hong kong|san (?:francisco|diego|jose)|los angeles|saudi arabia|sri lanka|costa rica"
     r"|czech republic|articles?|review|introduction|abstract|keywords?|(?:working|discussion) paper"
-    r"|journal|zeitschrift|volume|heft|special|issue|empfohlene|zitierung|version)\b|stra(?:ß|ss)e\b"
-    r"|\s(?:from|with|for|the|of)\s",
+    r"|journal|zeitschrift|volume|heft|special|issue|empfohlene|zitierung|version|from|with|for|the"
+    r"|of|after|before|into|between|among|using|through|during|towards?|their|is|are|how|why|what"
+    r")\b|stra(?:ß|ss)e\b",
     re.IGNORECASE,
 )
-_BETWEEN_NAMES = re.compile(r"\s*(?:[,;·•&|/]|\b(?i:and|und|sowie|et|y)\b)\s*")
+_BETWEEN_NAMES = re.compile(r"\s*(?:[,;·•&|/]|\b(?:(?i:and|und|sowie)|et|y)\b)\s*")
 _MARKS = re.compile(
     r"[^\w\s.,;·•&|/'’‐‑()@:-]+|[\d⁰¹²³⁴-⁹⁻_]+|(?<=[a-zß-ÿ])ID(?=[\W\d]|$)"
     r"|(?<=[ ,])[a-z](?=[ ,*]|$)|\S{1,60}@\S{1,60}"
@@ -147,7 +152,6 @@ _BEFORE_NAME = re.compile(
 _PERSON = compile_regex(NAME)
 _PREFIX = re.compile(r"\b[a-z]{2,3}(?=[A-Z])")
 """For example in ``dePamphilis``."""
-_PARTICLES = ("della", "dell", "delle", "degli", "national", "für")
 _RARE_PARTICLE = re.compile(r"\b(?:d[ao]|e|d[ae]ll[ae]|degli|vom|zum|v\.|op|'t|ould|st)\s")
 _FULL_STOP = re.compile(r"(?<=\w[a-zß-ÿ])\.")
 """For example in ``Md. Abdul``."""
@@ -165,8 +169,10 @@ _OPEN_DOI = re.compile(r"\b10\.(?:\d{4,9}(?:/\S{0,200}[./_-])?)?$")
 """A DOI that may go on in the next line."""
 _REST_OF_DOI = re.compile(r"(?!(?:19|20)\d\d\b[^/])[\w()/-]*\d")
 _CITE_THIS = re.compile(r"(?:how to )?cite this (?:article|paper)", re.IGNORECASE)
-_MOST_LINES, _MOST_BLOCKS = 400, 12
+_MOST_LINES, _MOST_BLOCKS, _MOST_LABELS = 400, 12, 40
 _LISTED = 5
+_LARGEST = 2.4
+"""In sizes of prose: larger print, as of a journal's name, is no more likely a title."""
 _BOX = 0.5
 """Largest width of boxes beside the text, as a share of the text's width."""
 _SAME_ROW, _SAME_BLOCK = 0.3, 2.2
@@ -202,7 +208,8 @@ def parse_front_matter(
             notes=outer.notes if outer.authors else front.notes,
             lines=front.lines | set(map(id, cover)),
         )
-    year = _find_year(cover) or _find_year(page)
+    titled = _letters(front.title)
+    year = _find_year(line for line in (*cover, *page) if _letters(line.text) not in titled)
     return replace(front, doi=_find_doi([*cover, *page], pages[-1], properties), year=year)
 
 
@@ -227,36 +234,40 @@ def _parse_page(
 ) -> FrontMatter:
     """Return title and authors on a page."""
     texts = _text_blocks(page, style)
-    begins = [line.baseline for line in page if is_beginning(line, style)]
-    begins = begins or [line.baseline for block in texts for line in block]
-    start = min(begins, default=float("inf"))
+    begins = [line for line in page if is_beginning(line, style)]
+    ends = begins or [line for block in texts for line in block]
+    end = min(ends, key=lambda line: line.baseline, default=None)
+    start = end.baseline if end else float("inf")
     beside = _find_boxes(page, texts, style)
     outside = beside | {id(line) for block in texts for line in block}
     over = [line for line in page if line.baseline < start - 1 and id(line) not in outside]
+    crosses = any(line.column < 0 and line.size > 1.08 * style.size for line in over)
+    if end and end.column >= 0 and not crosses:
+        # The front matter is in one column, and may be in one before its abstract.
+        own = [line for line in over if line.column in (-1, end.column)]
+        earlier = [line for line in page if -1 < line.column < end.column]
+        over = [line for line in earlier if id(line) not in outside] or [
+            line for line in over if line in own or any(_is_level(line, each) for each in own)
+        ]
     rows = group_while(  # baselines in a row differ a little
         sorted(over, key=lambda line: line.baseline),
         lambda row, line: line.baseline - row[0].baseline < _SAME_ROW * line.size,
     )
     above = [line for row in rows for line in sorted(row, key=lambda line: line.left)][:_MOST_LINES]
-    common = {
-        word.text.strip(".,;:()")
-        for each in pages[:3]
-        for line in each
-        for word in line.words
-        if word.text[0].islower()
-    }
-    blocks = group_while(
-        [line for line in above if sum(map(str.isalpha, line.text)) > 1],
-        lambda block, line: (
-            _looks_like(line, block[-1])
-            and line.baseline - block[-1].baseline < _SAME_BLOCK * line.size
-            and not (block[-1].text.isupper() and not line.text.isupper())
-            and (len(_read_names([line], common)) < 2 or bool(_read_names(block[-1:], common)))
+    words = _Paper(
+        frozenset(
+            word.text.strip(".,;:()")
+            for each in pages[:3]
+            for line in each
+            for word in line.words
+            if word.text[0].islower() and word.font.name == style.font
         ),
+        style.leading,
     )
+    blocks = _title_blocks(above, words)
     lines = frozenset(map(id, above)) | beside
-    title = _find_title(blocks, pages, style, properties.title, common)
-    if not title or not (begins or is_cover or title[0].size > 1.1 * style.size):
+    title = _find_title(blocks, style, properties.title, words)
+    if not title:
         return FrontMatter(lines=lines if begins else frozenset())
     inside = set(map(id, title))
     below = [line for line in above if line.baseline > title[0].baseline and id(line) not in inside]
@@ -265,7 +276,6 @@ def _parse_page(
         for line in reversed(above)
         if line.baseline < title[0].baseline
         and not (_LABEL.fullmatch(line.text) or _JOURNAL.search(line.text))
-        and not _is_journal(line.text, pages)
     ]
     over_title = [*takewhile(lambda line: _looks_like(line, over_title[0]), over_title)][::-1]
     abstract = next((block for block in texts if block[-1].baseline > start), [])
@@ -275,13 +285,46 @@ def _parse_page(
         if abstract
         and start - 2 < line.baseline < abstract[-1].baseline
         and (line.right < abstract[1].left or line.left > abstract[1].right)
-        and id(line) not in outside - beside
     ]
     authors, notes = _find_authors(
-        (below, over_title, next_to_abstract), properties.authors, common, on_cover=is_cover
+        (below, over_title, next_to_abstract), properties.authors, words, on_cover=is_cover
     )
+    if not (begins or authors or is_cover or title[0].size > 1.1 * style.size):
+        return FrontMatter()
     (content,) = place_texts([title])
     return FrontMatter(content.text.rstrip(" *∗†"), authors, notes=notes, lines=lines)
+
+
+class _Paper(NamedTuple):
+    """What tells names from other words of a paper, and lines of a list from paragraphs."""
+
+    words: frozenset[str]
+    """Words in small letters."""
+    leading: float
+
+
+def _title_blocks(lines: Sequence[Line], paper: _Paper) -> list[list[Line]]:
+    """Return lines of one look that are close below each other, whatever is beside them."""
+    blocks: list[list[Line]] = []
+    for line in lines:
+        block = next((each for each in reversed(blocks[-8:]) if _goes_on(each, line, paper)), None)
+        if block is not None:
+            block.append(line)
+        elif sum(map(str.isalpha, line.text)) > 1:
+            blocks.append([line])
+    return blocks
+
+
+def _goes_on(block: Sequence[Line], line: Line, paper: _Paper) -> bool:
+    last = block[-1]
+    step = line.baseline - last.baseline
+    return (
+        _looks_like(line, last)
+        and step < max(_SAME_BLOCK * line.size, 1.3 * paper.leading)
+        and (step < _SAME_ROW * line.size or (line.left < last.right and last.left < line.right))
+        and not (last.text.isupper() and not line.text.isupper())
+        and (len(_read_names([line], paper)) < 2 or bool(_read_names([last], paper)))
+    )
 
 
 def _find_boxes(
@@ -311,7 +354,18 @@ def is_beginning(line: Line, style: Style) -> bool:
     if line.size > 1.45 * style.size:
         return False
     plain = plain_heading(line.text)
-    return _INTRODUCTION.fullmatch(plain) is not None or _heads_abstract(line)
+    return _INTRODUCTION.fullmatch(plain) is not None or _heads_abstract(line) or _heads_part(line)
+
+
+def _heads_part(line: Line) -> bool:
+    """Return True for a line that begins with the label of an abstract's first part."""
+    label = _FIRST_PART.match(line.text)
+    if label is None:
+        return False
+    first, after = line.words[0], line.words[-1]
+    return label.end() == len(line.text.rstrip(" :")) or (
+        first.font != after.font or (first.text.isupper() and not line.text.isupper())
+    )
 
 
 def _heads_abstract(line: Line) -> bool:
@@ -328,11 +382,16 @@ def _looks_like(line: Line, other: Line) -> bool:
     return abs(line.size - other.size) < 0.03 * other.size and line.bold == other.bold
 
 
+def _is_level(line: Line, other: Line) -> bool:
+    return _looks_like(line, other) and abs(line.baseline - other.baseline) < _SAME_ROW * line.size
+
+
 def _text_blocks(page: Sequence[Line], style: Style) -> list[list[Line]]:
     """Return the blocks of lines on a page that consist of sentences."""
     blocks: list[list[Line]] = []
     for line in page:
-        block = next((each for each in reversed(blocks[-6:]) if _continues_block(each, line)), None)
+        near = reversed(blocks[-6:])
+        block = next((each for each in near if _continues_block(each, line, style)), None)
         if block is None:
             blocks.append([line])
         else:
@@ -344,10 +403,10 @@ def _text_blocks(page: Sequence[Line], style: Style) -> list[list[Line]]:
     return [block for block in blocks if _has_sentences(block, style)]
 
 
-def _continues_block(block: Sequence[Line], line: Line) -> bool:
+def _continues_block(block: Sequence[Line], line: Line, style: Style) -> bool:
     last = block[-1]
     return (
-        0 < line.baseline - last.baseline < 1.9 * line.size
+        0 < line.baseline - last.baseline < max(1.9 * line.size, 1.3 * style.leading)
         and has_size(line, last.size)
         and line.left < last.right
         and last.left < line.right
@@ -371,10 +430,9 @@ def _has_sentences(block: Sequence[Line], style: Style) -> bool:
 
 def _find_title(
     blocks: Sequence[Sequence[Line]],
-    pages: Sequence[Sequence[Line]],
     style: Style,
     stated: str,
-    common: Collection[str],
+    paper: _Paper,
 ) -> Sequence[Line]:
     """Return the lines of the title; ``stated`` is the title in the file's properties."""
     scores = []
@@ -390,25 +448,25 @@ def _find_title(
         plain = re.sub(r"(?<=\b\w) (?=\w\b)", "", text)
         if _LABEL.fullmatch(plain.strip(" .:|")):
             continue
-        score = block[0].size / style.size + 0.2 * block[0].bold
+        score = min(block[0].size / style.size, _LARGEST) + 0.2 * block[0].bold
         after = blocks[at + 1 : at + 3]
         named = [
-            each[0].size < min(block[0].size, 1.6 * style.size) and _read_names(each, common)
+            each[0].size < min(1.03 * block[0].size, 1.6 * style.size) and _read_names(each, paper)
             for each in after
         ]
         if any(named[:1]):
-            score += 1
+            score += 1.5
         elif any(named):  # behind a subtitle
             near = after[0][0].baseline - block[-1].baseline < 2.4 * after[0][0].size
-            score += 1 if near else 0.4
+            score += 1.5 if near else 0.6
         words = len(text.split())
-        is_name = not any(named[:1]) and bool(_read_names(block, common))
-        if words < 10 and len(text) < 120 and (is_name or _is_journal(text, pages)):
+        is_name = not any(named[:1]) and bool(_read_names(block, paper))
+        if words < 10 and len(text) < 120 and is_name:
             score -= 3
-        elif words < 8 and _JOURNAL.search(text):
+        elif words < 8 and not any(named[:1]) and _JOURNAL.search(text):
             score -= 0.8
         if words < 2:
-            score -= 0.6
+            score -= 2
         scores.append((score, -at, block))
     return max(scores, key=lambda each: each[:2])[2] if scores else ()
 
@@ -440,17 +498,11 @@ def _letters(text: str) -> str:
     return re.sub(r"[\W_]+", "", fold(text)).casefold()
 
 
-def _is_journal(text: str, pages: Sequence[Sequence[Line]]) -> bool:
-    """Return True if a running head or citation has this text before a year or a volume."""
-    name = compile_regex(rf"(?i){re.escape(' '.join(text.split()))}{_AFTER_JOURNAL}")
-    return any(name.search(line.text) for page in pages[:4] for line in page)
-
-
 # --- Authors --------------------------------------------------------------------------------------
 
 
 def _find_authors(
-    places: Sequence[Sequence[Line]], stated: str, common: Collection[str], *, on_cover: bool
+    places: Sequence[Sequence[Line]], stated: str, paper: _Paper, *, on_cover: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the authors in the first place that has any, and notes about them.
 
@@ -466,19 +518,16 @@ def _find_authors(
             else:
                 look.append(line)
         looks.sort(key=lambda look: -look[0].size)
-        readings = (_read_names(look, common, on_cover=on_cover) for look in looks)
+        readings = (_read_names(look, paper, on_cover=on_cover) for look in looks)
         if named := list(filter(None, readings)):
             confirmed = (names for names in named if known.intersection(map(_name_key, names)))
-            return _reconcile(next(confirmed, named[0]), stated, lines)
-    return _reconcile((), stated, places[0])
+            return _reconcile(next(confirmed, named[0]), stated)
+    return _reconcile((), stated)
 
 
-def _read_names(
-    lines: Sequence[Line], common: Collection[str] = (), *, on_cover: bool = False
-) -> tuple[str, ...]:
+def _read_names(lines: Sequence[Line], paper: _Paper, *, on_cover: bool = False) -> tuple[str, ...]:
     """Return the authors named in lines of one font; skip lines with other text.
 
-    ``common`` are words that the paper prints in small letters. They are not names.
     A cover sheet may have a single author as ``Author, Ann``.
     """
     texts = [_names_text(line) for line in lines]
@@ -488,29 +537,45 @@ def _read_names(
     whole, last = "", None
     for line, text in zip(lines, texts, strict=True):
         parts = _split_names(text)
-        authors = [_author(part, common) for part in parts]
+        authors = [_author(part, paper.words) for part in parts]
         foreign = next(
             (n for n, p in enumerate(parts) if not authors[n] and _NOT_A_NAME.search(p)), len(parts)
         )
+        joined = False
         if last is not None:
             step = line.baseline - last.baseline
-            joined = listed and _SAME_ROW * line.size < step < 1.9 * line.size
-            whole += " " if joined else " ; "
+            most = max(1.9 * line.size, 1.3 * paper.leading)
+            joined = listed and _SAME_ROW * line.size < step < most
+        between = " " if joined else " ; "
         if foreign < len(parts):  # as in "Ann Author, University of Northtown"
             if foreign and all(authors[:foreign]):
-                whole += ", ".join(parts[:foreign]) + " ; "
+                whole += between + ", ".join(parts[:foreign])
             last = None
         elif (any(authors) or last is not None) and all(
-            author or (_PERSON.fullmatch(part) and n in (0, len(parts) - 1))  # half of a name
+            author or (n in (0, len(parts) - 1) and _PERSON.fullmatch(f"{part} X"))  # half a name
             for n, (part, author) in enumerate(zip(parts, authors, strict=True))
         ):
-            whole, last = whole + text, line
+            whole, last = whole + between + text, line
         else:
             last = None
-    names = list(filter(None, (_author(part, common) for part in _split_names(whole))))
+    parts = [part for part in _split_names(whole) if _author(part, paper.words)]
+    if _are_family_first(parts):
+        return tuple(name_from_parts(*part.rsplit(None, 1)) for part in parts)
+    names = [_author(part, paper.words) for part in parts]
     if any(name.isupper() and len(name) > 8 for name in names) and all(map(str.isupper, names)):
         names = [name.title() for name in names]
-    return tuple(names)
+    return unique(names)
+
+
+def _are_family_first(parts: Sequence[str]) -> bool:
+    """Return True for names such as ``Author AB, Writer C``, but not ``Ann AUTHOR, Bob LI``."""
+    last = [part.rpartition(" ")[2] for part in parts]
+    return (
+        len(parts) > 1
+        and all(each.isupper() and each.isalpha() and len(each) < 4 for each in last)
+        and not any(part.isupper() for part in parts)
+        and any(len(each) == 1 or not re.search("[AEIOUY]", each) for each in last)
+    )
 
 
 def _names_text(line: Line) -> str:
@@ -539,6 +604,8 @@ def _inverted_names(text: str, *, may_be_one: bool = False) -> tuple[str, ...]:
     parts = [part.strip(" ,").split(",") for part in text.split(";") if part.strip(" ,")]
     if any(len(part) != 2 or not _author(f"{part[1].strip()} {part[0]}") for part in parts):
         return ()
+    if all(" " in part[0].strip() and _DEGREE.fullmatch(part[1].strip()) for part in parts):
+        return ()
     if len(parts) == 1 and not (may_be_one and min(len(part.split()) for part in parts[0]) == 1):
         return ()
     return tuple(name_from_parts(*part) for part in parts)
@@ -565,37 +632,17 @@ def _author(part: str, common: Collection[str] = ()) -> str:
     return name_from_display(part) if is_person else ""
 
 
-def lists_people(lines: Sequence[Line]) -> bool:
-    """Return True for a long list of authors or institutions, which is not prose."""
-    text = _MARKS.sub(",", " ".join(line.text for line in lines))
-    parts = [part.strip(" .") for part in re.split(r"[,;·•|]", text) if len(part.strip(" .")) > 2]
-    named = sum(
-        all(word[:1].isupper() or len(word) < 4 or word in _PARTICLES for word in part.split())
-        for part in parts
-    )
-    return len(parts) > 12 and named > 0.85 * len(parts)
-
-
 def _reconcile(
-    printed: tuple[str, ...], properties: str, below: Sequence[Line]
+    printed: tuple[str, ...], properties: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the authors, and a note if the page and the file's properties disagree.
 
-    Properties may name a program, an uploader or one of several authors. They win only if they
-    contain every name read from the page, and if the page prints their names in the same order
-    with no other name between them.
+    Properties may name a program, an uploader or one of several authors.
     """
     stated = _stated_names(properties)
     remaining = iter(map(_name_key, printed))
     if all(_name_key(name) in remaining for name in stated):
         return printed, ()
-    whole = [f" {display_name(name)} ".lower() for name in stated]
-    holds = all(any(f" {display_name(n)} ".lower() in each for each in whole) for n in printed)
-    if holds and _are_printed(stated, below):
-        return stated, (
-            f"authors come from the file's properties: {_shown(stated)}; the page "
-            f"was read as {_shown(printed)}",
-        )
     return printed, (
         f"authors come from the page: {_shown(printed)}; the file's "
         f"properties name {_shown(stated)}",
@@ -608,32 +655,6 @@ def _stated_names(properties: str) -> tuple[str, ...]:
     return _inverted_names(plain, may_be_one=True) or tuple(
         author for part in _split_names(plain) if (author := _author(part))
     )
-
-
-def _are_printed(names: Sequence[str], below: Sequence[Line]) -> bool:
-    """Return True if lines print these names in this order, and no others in their font size."""
-    patterns = [
-        compile_regex(rf"(?i)\b{r'[ .]+'.join(map(re.escape, display_name(name).split()))}(?!\w)")
-        for name in names
-    ]
-    texts = [fold(_MARKS.sub(" ", line.text)) for line in below]
-    sizes = [
-        line.size
-        for line, text in zip(below, texts, strict=True)
-        if any(pattern.search(text) for pattern in patterns)
-    ]
-    text = " ".join(
-        text
-        for line, text in zip(below, texts, strict=True)
-        if any(0.97 * size < line.size < 1.03 * size for size in sizes)
-    )
-    at = 0
-    for pattern in patterns:
-        match = pattern.search(text, at)
-        if match is None:
-            return False
-        text, at = f"{text[: match.start()]},{text[match.end() :]}", match.start()
-    return not any(" " in other[0] for other in _PERSON.finditer(text))
 
 
 def _name_key(name: str) -> tuple[str, str]:
@@ -660,20 +681,30 @@ def find_abstract(
     first = lines[0].page if lines else 0
     near = [at for at, line in enumerate(lines) if line.page < first + 3]
     begin = next((at for at in near if _heads_abstract(lines[at])), None)
+    if begin is None:  # a label such as "Aims" in the first line of the text, or beside it
+        labels = (
+            at
+            for at, (line, after) in enumerate(pairwise(lines[:_MOST_LABELS]))
+            if _heads_part(line)
+            and (len(line.words) > 3 or abs(after.baseline - line.baseline) < 0.5 * line.size)
+        )
+        begin = next(labels, None)
     if begin is None:
-        page = []
-        for at in near:
-            if lines[at].page > first or kinds[at] is Kind.HEADING:
-                break
-            if kinds[at] not in (Kind.CAPTION, Kind.RUNNING):
-                page.append(lines[at])
+        page = [
+            lines[at]
+            for at in near
+            if lines[at].page == first and kinds[at] not in (Kind.CAPTION, Kind.RUNNING)
+        ]
         block = next(iter(_text_blocks(page, style)), [])
-        is_abstract = (
-            block and not _is_like_prose(block, style) and not _BEHIND.match(block[0].text)
+        inside = set(map(id, block))
+        over = takewhile(lambda at: id(lines[at]) not in inside, near)
+        is_first = not any(kinds[at] is Kind.HEADING for at in over)
+        is_abstract = is_first and not (
+            not block or _is_like_prose(block, style) or _BEHIND.match(block[0].text)
         )
         return None, block if is_abstract else []
     head = lines[begin]
-    alone = _ABSTRACT.fullmatch(plain_heading(head.text)) is not None
+    alone = _ABSTRACT.fullmatch(plain_heading(head.text)) is not None or len(head.words) < 3
     looks = {
         _heading_look(line)
         for line, kind in zip(lines, kinds, strict=True)
@@ -724,7 +755,9 @@ def _heading_look(line: Line) -> tuple[float, str]:
 def _is_like_prose(block: Sequence[Line], style: Style) -> bool:
     """Return True if a block has the font and the line distance of prose, and its width."""
     first = block[1]
-    left, right = style.edges(first)
+    if first.column < 0 and any(column > 0 for _, column in style.columns):
+        return False
+    left, right = style.columns.get((-1, first.column)) or style.edges(first)
     indented = first.left - left > style.size and right - first.right > style.size
     return (
         has_size(first, style.size)
@@ -767,7 +800,7 @@ def _citation_of_itself(page: Sequence[Line]) -> Sequence[Line]:
     return page[at : at + 6]
 
 
-def _find_year(lines: Sequence[Line]) -> int | None:
+def _find_year(lines: Iterable[Line]) -> int | None:
     """Return the first year in the most reliable form, or the latest of several dates."""
     text = "\n".join(line.text for line in lines if "ownload" not in line.text)
     for pattern in _YEARS:

@@ -204,10 +204,12 @@ class _Reader:
         raised = tail = 0
         if end - start > 1:
             above = baseline - 0.15 * size
-            # "growth12." and "Author*," end in a mark that is not raised.
-            if mark := _MARKS.search(text, max(start, end - 3), end):
-                level = self._origin(mark.start())[1] >= above
-                tail = end - mark.start() if level else 0
+            # "growth12." and "Author*," end in marks that are not raised.
+            mark = _MARKS.search(text, max(start, end - 3), end)
+            while mark and end - tail > mark.start():
+                if self._origin(end - 1 - tail)[1] < above:
+                    break
+                tail += 1
             while end - tail - raised > start + 1:
                 if self._origin(end - 1 - tail - raised)[1] >= above:
                     break

@@ -227,11 +227,11 @@ _RAISED_NUMBER = re.compile(r"[\d,;–-]*\d[\d,;.–-]*")
 _NO_BLANK = 0.16
 """In font sizes: a smaller gap before a sub- or superscript is not a blank."""
 _LOOSE = re.compile(r"(?<=[\w)\]”\"’]) +(?=[,.;:)\]](?:\s|$|[,.;:)\]]))")
-_ACCENT = re.compile("([´`¨˜ˆˇ˚¸˙˝¯]) ?([A-Za-zıȷ])")
+_ACCENT = re.compile("([´`¨˜ˆˇ˚¸˙˝¯˘˛]) ?([A-Za-zıȷ])")
 _COMBINING = dict(
     zip(
-        "´`¨˜ˆˇ˚¸˙˝¯",
-        "\u0301\u0300\u0308\u0303\u0302\u030c\u030a\u0327\u0307\u030b\u0304",
+        "´`¨˜ˆˇ˚¸˙˝¯˘˛",
+        "\u0301\u0300\u0308\u0303\u0302\u030c\u030a\u0327\u0307\u030b\u0304\u0306\u0328",
         strict=True,
     )
 )
@@ -304,8 +304,9 @@ def _blank(line: Line, number: int) -> str:
         return ""
     word, after = line.words[number], line.words[number + 1]
     is_script = abs(word.size - after.size) > 0.05 * line.size
+    is_accent = _ACCENT.match(after.text) is not None and word.text[-1:].isalpha()
     near = after.left - word.right < _NO_BLANK * line.size
-    return "" if is_script and near else " "
+    return "" if (is_script or is_accent) and near else " "
 
 
 def _with_raised(text: str, word: Word, raised_cite: bool) -> str:

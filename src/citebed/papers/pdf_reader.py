@@ -24,7 +24,6 @@ from citebed.papers.footnotes import cite_in_footnotes, find_footnotes
 from citebed.papers.front_matter import (
     FrontMatter,
     find_abstract,
-    lists_people,
     parse_front_matter,
     strip_abstract_heading,
 )
@@ -161,7 +160,6 @@ def read_document(document: pypdfium2.PdfDocument, data: bytes = b"") -> ReadPap
     are_endnotes = len(notes) > len(entries) and 2 * inside > len(entries)
     listed = {id(line) for entry in entries for line in entry.lines}
     body = split_body(lines, kinds, style, listed | noted if notes else listed)
-    body = [paragraph for paragraph in body if not lists_people(paragraph.lines)]
     references = []
     for entry, content in zip(entries, place_texts([e.lines for e in entries]), strict=True):
         printed = plain_letters("\n".join(line.text for line in entry.lines))

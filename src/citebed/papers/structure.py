@@ -29,9 +29,10 @@ NUMBER = r"(?:(?:\d{1,2}|[A-H]|[IVX]{1,5})(?:\.\d{1,2}){0,3}\.?)"
 _HEADING = re.compile(rf"(?:{NUMBER}\s+)?\S.{{0,110}}")
 _NUMBERED = re.compile(rf"({NUMBER})\s+(\S.*)")
 _CAPTION = re.compile(
-    r"(?:Figures?|Fig\.|FIGURE|FIG\.|Tables?|TABLE|Algorithm|Listing|Scheme|Plate|Chart|Box|Abbildung"
+    r"(?:S\d{1,2} (?:Fig|Table|Text|File|Data|Appendix)[.:]"
+    r"|(?:Figures?|Fig\.|FIGURE|FIG\.|Tables?|TABLE|Algorithm|Listing|Scheme|Plate|Chart|Box|Abbildung"
     r"|Abb\.|Tabelle|Tab\.|Tableau|Figura|Cuadro|Tabla)"
-    r"\s*(?:\d+|[IVX]+|[A-Z]\d*|S\d+)\s*[a-z]?\s*(?:[.:|–—-]|$|\()"
+    r"\s*(?:\d+|[IVX]+|[A-Z]\d*|S\d+)\s*[a-z]?\s*(?:[.:|–—-]|$|\())"
 )
 _LABEL = re.compile(r"\S+\s*(?:\d+|[IVX]+|[A-Z]\d*)[.:]?")
 _REFERENCES = frozenset(
@@ -116,6 +117,7 @@ def measure_style(lines: Sequence[Line]) -> Style:
         sizes[round(line.size * 4) / 4] += len(line.text)
     most = max(sizes.values(), default=0)
     size = max((size for size, number in sizes.items() if number > _LARGER * most), default=10.0)
+    size = size or 0.25  # of letters that are too small to see
     prose = [line for line in lines if has_size(line, size)]
     fonts: Counter[str] = Counter()
     for line in prose:
@@ -204,9 +206,9 @@ def classify_lines(lines: Sequence[Line], style: Style, running: set[int]) -> li
             kind = Kind.PROSE
         if kind is Kind.CAPTION:
             caption = line
-        elif caption is not None and _continues_caption(caption, line, kind):
+        elif caption is not None and _continues_caption(caption, line, kind, style):
             kind, caption = Kind.CAPTION, line
-        else:
+        elif kind in (Kind.PROSE, Kind.HEADING):
             caption = None
         kinds.append(kind)
     _mark_small_prose(lines, kinds)
@@ -235,12 +237,15 @@ def _mark_small_prose(lines: Sequence[Line], kinds: list[Kind]) -> None:
             block = []
 
 
-def _continues_caption(caption: Line, line: Line, kind: Kind) -> bool:
-    same = (line.page, line.column) == (caption.page, caption.column)
-    if kind in (Kind.HEADING, Kind.RUNNING) or not same:
-        return False
+def _continues_caption(caption: Line, line: Line, kind: Kind, style: Style) -> bool:
     step = line.baseline - caption.baseline
-    if abs(line.size - caption.size) > 0.3:
+    if kind in (Kind.HEADING, Kind.RUNNING) or abs(line.size - caption.size) > 0.3:
+        return False
+    if line.page != caption.page:
+        return False
+    if style.font not in (line.main.font.name, caption.main.font.name):  # whatever its columns
+        return -0.3 * line.size < step < 1.45 * line.size
+    if line.column != caption.column:
         return False
     if _LABEL.fullmatch(caption.text) and line.italic and step < 3 * caption.size:
         return True
@@ -307,11 +312,15 @@ def _heading_looks(lines: Sequence[Line], style: Style) -> set[Look]:
     numbers: dict[Look, list[str]] = defaultdict(list)
     alone: dict[Look, list[bool]] = defaultdict(list)
     for before, line, after in zip(lines, lines[1:], lines[2:], strict=False):
+        if _look(before) == _look(line) and not _is_apart(before, line, style):
+            continue  # the second line of a heading
         if _may_be_heading(line, style, other_font=False) and line.size > 0.9 * style.size:
             ended = before.text.rstrip().endswith((".", "!", "?", ":", ".”", ")", "]"))
+            ended |= before.main.font.name != style.font
             prose = after.main.font.name == style.font and has_size(after, style.size)
             starts = line.text[:1].isupper() and after.text[:1].isupper()
-            alone[_look(line)].append(ended and prose and starts)
+            two = _look(after) == _look(line) and _is_apart(before, line, style)
+            alone[_look(line)].append(ended and (two or (prose and starts)))
     looks = set()
     for line in lines:
         plain = plain_heading(line.text)
@@ -325,6 +334,12 @@ def _heading_looks(lines: Sequence[Line], style: Style) -> set[Look]:
             numbers[_look(line)].append(numbered[1])
     looks |= {look for look, some in alone.items() if sum(some) > max(2, 0.7 * len(some))}
     return looks | {look for look, some in numbers.items() if _counts_up(some)}
+
+
+def _is_apart(before: Line, line: Line, style: Style) -> bool:
+    """Return True if a line has more space above than the lines of a paragraph."""
+    same = (line.page, line.column) == (before.page, before.column)
+    return not same or line.baseline - before.baseline > style.leading + 0.25 * style.size
 
 
 def _counts_up(numbers: Sequence[str]) -> bool:

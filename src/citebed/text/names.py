@@ -85,7 +85,9 @@ def name_from_parts(family: str | None, given: str | None = None, suffix: str | 
 
 
 _PARTICLES = frozenset(
-    "von van der den de del della di da do dos das du la le ten ter zu zur af av al bin ibn".split()  # noqa: SIM905
+    """
+    von van der den de del della di da do dos das du la le el ten ter zu zur af av al bin ibn
+    """.split()  # noqa: SIM905
 )
 
 

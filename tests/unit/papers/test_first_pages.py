@@ -421,6 +421,50 @@ PAGES: dict[str, tuple[list[Cell], float, tuple[str, ...]]] = {
         ],
         320, THREE,
     ),
+    "a box beside the title": (
+        [
+            (54, 60, 11, "S|TREE ADVANCES | RESEARCH ARTICLE"),
+            (54, 150, 18, "B|The growth of elms"),
+            *((470, 145 + 9 * n, 7, line) for n, line in enumerate(
+                ("Copyright © 2019", "The Authors, some", "rights reserved;", "exclusive licensee",
+                 "Tree Society. No", "claim to original", "works. Distributed"))),
+            (54, 171, 18, "B|in large gardens"),
+            (54, 195, 10, "B|Ann Author, Bob Writer, Cleo de Vries*"),
+            *block(54, 230, 9, "B|" + SAID, 400),
+            (54, 310, 10, "B|INTRODUCTION"),
+        ],
+        330, THREE,
+    ),
+    "a logo larger than the title": (
+        [
+            (54, 60, 30, "S|Garden Science"),
+            (54, 90, 9, "PAPER"),
+            *TITLES,
+            (54, 200, 10, "Ann Author^{a*}, Bob Writer^{b} and Cleo de Vries^{b}"),
+            *block(54, 230, 8.5, "S|" + SAID, 380),
+        ],
+        330, THREE,
+    ),
+    "labels without a heading": (
+        [
+            *TITLES,
+            (54, 200, 9, "Ann Author, MD; Bob Writer, PhD; Cleo de Vries, MSc"),
+            (54, 240, 8.5, "B|IMPORTANCE"),
+            (128, 240, 8.5, wrapped(SAID, 426, 8.5)[0]),
+            *block(54, 250.2, 8.5, " ".join(wrapped(SAID, 426, 8.5)[1:]), 500),
+        ],
+        330, THREE,
+    ),
+    "a subtitle in another language": (
+        [
+            (54, 120, 14, "B|The growth of elms in large gardens"),
+            (54, 145, 12, "I|El crecimiento de los olmos en los grandes jardines"),
+            (54, 170, 11, "Ann Author, Bob Writer y Cleo de Vries"),
+            (54, 230, 10, "B|Abstract"), *block(54, 243, 8.5, SAID, 504),
+            (54, 300, 10, "B|1. Introducción"),
+        ],
+        330, THREE,
+    ),
 }  # fmt: skip
 
 
@@ -481,6 +525,38 @@ def test_a_cover_sheet_gives_title_and_authors(name: str) -> None:
     paper = read([(54, 60, 9, "TREES"), *block(54, 100, 9.5, PROSE * 5, 240)], 300, cover=cover)
     assert (paper.title, paper.authors) == (TITLE, authors)
     assert "Lizenz" not in " ".join(each.content.text for each in paper.paragraphs)
+
+
+def test_a_title_page_of_a_manuscript_has_the_size_of_prose() -> None:
+    cover: list[Cell] = [
+        (200, 200, 9.5, f"B|{TITLE}"),
+        (220, 223, 9.5, "Ann Author, Bob Writer,"),
+        (220, 246, 9.5, "and Cleo de Vries"),
+        (220, 269, 9.5, "University of Northtown"),
+    ]
+    paper = read([(250, 60, 9.5, "B|Abstract"), *block(54, 80, 9.5, SAID, 500)], 160, cover=cover)
+    assert (paper.title, paper.authors) == (TITLE, THREE)
+
+
+@pytest.mark.parametrize(
+    ("line", "authors"),
+    [
+        ("Writer B*, Author AB**, de Vries C*", ("Writer, B", "Author, AB", "de Vries, C")),
+        ("O’Neil Y, Li N", ("O’Neil, Y", "Li, N")),
+        ("Ann LI, Bob WEI", ("LI, Ann", "WEI, Bob")),
+        ("Fatima El Amrani, Ann Author", ("El Amrani, Fatima", ANN)),
+        ("Ann Author, Cleo de Vries, Ann Author", (ANN, "de Vries, Cleo")),
+    ],
+)
+def test_order_of_names(line: str, authors: tuple[str, ...]) -> None:
+    paper = read([*TITLES, (54, 200, 10, line), (54, 230, 10, "B|Abstract")], 260)
+    assert paper.authors == authors
+
+
+def test_years_in_a_title_are_not_its_own() -> None:
+    titles = [(54, 150, 18, "B|Elms in large gardens,"), (54, 171, 18, "B|1998-2014")]
+    paper = read([*titles, (54, 60, 8, "J Trees. 2019;12(3):45-51"), (54, 230, 9, "Abstract")], 260)
+    assert (paper.title, paper.year) == ("Elms in large gardens, 1998-2014", 2019)
 
 
 def test_a_summary_that_cites_is_the_first_section() -> None:
