@@ -176,7 +176,7 @@ def allocate_probabilities(pool: Pool, influence: Floats, options: PlanOptions) 
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (low, middle) if at(middle).sum() > wanted * len(first) else (middle, high)
-    return at(low), order
+    return at(low)
 
 
 def draw_queries(
