@@ -224,7 +224,9 @@ def simulate(
             half = np.array([(each.high - each.low) / 2 for each in means])
             results.append((int(planned.planned.sum()), off, half))
     costs, off_all, half_all = zip(*results[:simulations], strict=True)
-    return Outcome(float(np.mean(agreement)), np.array(costs), np.stack(off_all), np.stack(half_all))
+    return Outcome(
+        float(np.mean(agreement)), np.array(costs), np.stack(off_all), np.stack(half_all)
+    )
 
 
 def plan(pool: Pool, chosen: Ints, cut: Floats) -> Pool:

@@ -119,9 +119,7 @@ def join_plans(*plans: Any) -> Run:
 
 
 def _no_judgements() -> pl.DataFrame:
-    return pl.DataFrame(
-        schema={"query_id": pl.String, "doc_id": pl.String, "relevance": pl.Int64}
-    )
+    return pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String, "relevance": pl.Int64})
 
 
 def measure_influence(

@@ -356,9 +356,7 @@ def evaluate_with_machine(
     return MachineEvaluation(tuple(rows), _notes(pool, options), options.resampling.level)
 
 
-def _score_run(
-    pool: Pool, run: Run, measures: Sequence[Measure], settings: Settings
-) -> _Scored:
+def _score_run(pool: Pool, run: Run, measures: Sequence[Measure], settings: Settings) -> _Scored:
     rankings = pool.match(run, settings)
     queries = np.arange(rankings.queries)
     known = pool.score(rankings, measures, queries, pool.machine)
@@ -435,9 +433,7 @@ def _differences(
 ) -> Iterator[MachineScore]:
     names = [each.name for each in scored]
     if options.baseline not in names:
-        raise CitebedError(
-            f"there is no run '{options.baseline}'; there are: {', '.join(names)}."
-        )
+        raise CitebedError(f"there is no run '{options.baseline}'; there are: {', '.join(names)}.")
     base = scored[names.index(options.baseline)]
     for each in scored:
         if each is not base:
@@ -466,8 +462,9 @@ def _notes(pool: Pool, options: MachineOptions) -> tuple[str, ...]:
         why = "outside the plan" if pool.planned.any() else "of queries that were partly judged"
         notes.append(f"{count(int(unused.sum()), 'human judgement')} {why}: not used")
     about = (
-        "queries like these" if options.generalise else "these queries, had people judged all of "
-        "the machine's pool"
+        "queries like these"
+        if options.generalise
+        else "these queries, had people judged all of the machine's pool"
     )
     notes.append(f"intervals of the human and corrected scores are about {about}")
     return tuple(notes)

@@ -69,9 +69,7 @@ def test_clusters_of_one_query_change_nothing() -> None:
 def test_equal_queries_of_a_cluster_count_once() -> None:
     # Every query twice, in one cluster: the interval is that of the single queries.
     single = powered_mean(HUMAN, KNOWN[:5], KNOWN, sample(), weight=0.7)
-    double = Sample(
-        queries=24, drawn=np.arange(10), clusters=np.repeat(np.arange(12), 2)
-    )
+    double = Sample(queries=24, drawn=np.arange(10), clusters=np.repeat(np.arange(12), 2))
     twice = powered_mean(
         np.repeat(HUMAN, 2), np.repeat(KNOWN[:5], 2), np.repeat(KNOWN, 2), double, weight=0.7
     )
