@@ -1,4 +1,4 @@
-"""Corrected scores from 100 human judgements: coverage and width, ``python bench/machine_judges.py``.
+"""Coverage and width of scores from 100 human judgements and a machine's judgements.
 
 Four collections with complete judgements: ACM-CR (paragraphs), Cranfield, CACM, and citing
 sentences of eLife papers of 2022. The pool of a query are the first ten documents of four models

@@ -137,7 +137,7 @@ def evaluate(
     _print_notes(evaluation, "csv" if options.ledger else style)
 
 
-def _evaluate_with_machine(  # noqa: PLR0913 - the options of one command
+def _evaluate_with_machine(
     qrels: Path,
     runs: list[Path],
     measures: list[Measure],

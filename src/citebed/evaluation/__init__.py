@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from citebed.evaluation.options import ContrastOptions as ContrastOptions
     from citebed.evaluation.options import PoolBiasOptions as PoolBiasOptions
     from citebed.evaluation.contrasts.pool_bias import PoolBias as PoolBias, pool_bias as pool_bias
-    from citebed.evaluation.judgements.judge_quality import assess_judge as assess_judge
+    from citebed.evaluation.scoring.judge_quality import assess_judge as assess_judge
     from citebed.evaluation.judgements.preferences import score_preferences as score_preferences
     from citebed.evaluation.judgements.statistics import describe as describe
     from citebed.evaluation.judgements.sets import difference as difference, merge as merge

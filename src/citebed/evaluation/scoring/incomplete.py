@@ -80,14 +80,14 @@ def score_limits(
     return pl.DataFrame(rows, ["run", "measure", "worst", "value", "best"], orient="row")
 
 
-def removal_stability(  # noqa: PLR0913 - what a user may choose
+def removal_stability(
     qrels: Any,
     runs: Any,
     measures: str | Measure | Iterable[str | Measure],
     shares: Sequence[float] = (0.1, 0.3, 0.5, 0.7, 0.9),
+    *,
     repeats: int = 100,
     resampling: Resampling | None = None,
-    settings: Settings = TREC_EVAL,
 ) -> pl.DataFrame:
     """Return how stable the ranking of systems is when a share of the judgements is removed.
 
@@ -99,7 +99,7 @@ def removal_stability(  # noqa: PLR0913 - what a user may choose
     if len(systems) < 2:
         raise CitebedError("a ranking of systems needs two runs or more.")
     resampling, judged = resampling or Resampling(), as_checked_qrels(qrels)
-    (full,) = evaluate_under([prepare(judged)], systems, chosen, settings)
+    (full,) = evaluate_under([prepare(judged)], systems, chosen, TREC_EVAL)
     tail, rows = (1 - resampling.level) / 2, []
     for share in shares:
         if not 0 < share < 1:
@@ -107,7 +107,7 @@ def removal_stability(  # noqa: PLR0913 - what a user may choose
         found = np.empty((len(chosen), 2, repeats))
         for repeat in range(repeats):
             kept = sample(judged, 1 - share, seed=resampling.seed + repeat)
-            (fewer,) = evaluate_under([prepare(kept)], systems, chosen, settings)
+            (fewer,) = evaluate_under([prepare(kept)], systems, chosen, TREC_EVAL)
             for at, measure in enumerate(chosen):
                 scores = [[run.summaries[measure] for run in of.runs] for of in (full, fewer)]
                 found[at, :, repeat] = kendall_tau(*scores), tau_ap(*scores)

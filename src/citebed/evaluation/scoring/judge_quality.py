@@ -90,7 +90,7 @@ class JudgeQuality(TableResult):
         return self.table.drop("note").with_columns(pl.col(pl.Float64).round(4))
 
 
-def assess_judge(  # noqa: PLR0913 - what a user may compare with
+def assess_judge(
     human: Any,
     machine: Any,
     runs: Any = None,

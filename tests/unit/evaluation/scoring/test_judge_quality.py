@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from citebed.errors import CitebedError
-from citebed.evaluation.judgements.judge_quality import assess_judge
 from citebed.evaluation.options import Resampling
+from citebed.evaluation.scoring.judge_quality import assess_judge
 
 QUICK = Resampling(samples=500)
 
