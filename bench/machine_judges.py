@@ -28,7 +28,8 @@ import citebed
 from citebed.collection import Collection, open_collection
 from citebed.evaluation.judgements.agreement import cohens_kappa
 from citebed.evaluation.measures.names import measures as parse_measures
-from citebed.evaluation.options import TREC_EVAL
+from citebed.evaluation.options import TREC_EVAL, Resampling
+from citebed.evaluation.scoring.judge_quality import assess_judge
 from citebed.evaluation.scoring.judgement_plan import (
     PlanOptions,
     allocate_probabilities,
@@ -50,6 +51,8 @@ from models import imported
 
 MODELS = ("bm25", "kl(mu=1000)", "cosine(tf=log)", "bm25+rm3")
 POOL, DEPTH, YEAR, PAPERS = 10, 20, 2022, 60
+SHARED, TRIALS = 400, 50
+"""Judgements by people and the machine, to find a judge that is tuned to a system."""
 PER_JUDGE = 20
 """Simulations that share the machine's judgements; then it judges anew."""
 PAIR = ["query_id", "doc_id"]
@@ -61,6 +64,7 @@ class Errors(NamedTuple):
     misses: float
     accepts: float
     accepts_own: float | None = None
+    own_depth: int = 5
 
 
 JUDGES = {
@@ -71,6 +75,7 @@ JUDGES = {
     "adversarial": Errors(0.8, 0.6),
 }
 """The judge with an ``own system`` accepts half of what the first run ranks in its first five."""
+TUNED = {"tuned to a system": Errors(0.05, 0.15, 0.8, 10), "honest": Errors(0.05, 0.15)}
 
 
 @dataclass(frozen=True)
@@ -137,7 +142,7 @@ def judge(judged: Judged, errors: Errors, rng: np.random.Generator) -> pl.DataFr
     truth = judged.truth["relevance"].to_numpy()
     accepts = np.full(len(truth), errors.accepts)
     if errors.accepts_own is not None:
-        own = in_rank_order(judged.runs[0]).filter(pl.col("rank") <= 5).select(PAIR)
+        own = in_rank_order(judged.runs[0]).filter(pl.col("rank") <= errors.own_depth).select(PAIR)
         mine = judged.truth.join(own.with_columns(own=True), on=PAIR, how="left",
                                  maintain_order="left")["own"]  # fmt: skip
         accepts[mine.fill_null(False).to_numpy()] = errors.accepts_own
@@ -240,6 +245,20 @@ def plan(pool: Pool, chosen: Ints, cut: Floats) -> Pool:
     return replace(pool, planned=planned, position=position)
 
 
+def flagged(judged: Judged, errors: Errors, trials: int) -> str:
+    """How often a judge is called tuned to a system, from judgements of 400 documents."""
+    number = 0
+    for seed in range(trials):
+        rng = np.random.default_rng(seed)
+        machine = judge(judged, errors, rng)
+        some = np.sort(rng.choice(machine.height, SHARED, replace=False))
+        quality = assess_judge(
+            judged.truth[some], machine[some], judged.runs, resampling=Resampling(samples=1000)
+        )
+        number += any(bias.is_flagged for bias in quality.biases)
+    return f"{number} of {trials}"
+
+
 HEAD = [
     "collection", "judge", "kappa", "most judgements", "covers", "half width", "people cover",
     "people's half width", "ratio",
@@ -282,8 +301,15 @@ def main() -> None:
         collections, ["careful", "own system"],
         lambda j, who: simulate(j, JUDGES[who], "nDCG@10", fewer, against=1),
     )  # fmt: skip
+    flags = [
+        [judged.name, *(flagged(judged, errors, TRIALS) for errors in TUNED.values())]
+        for judged in collections
+    ]
+    fourth = text_table(["collection", *TUNED], flags, range(1)).written("markdown")
+    print(fourth)
     if arguments.write:
-        for name, text in (("scores", first), ("measures", second), ("differences", third)):
+        tables = {"scores": first, "measures": second, "differences": third, "flagged": fourth}
+        for name, text in tables.items():
             write_between("machine-judges.md", f"table: {name}", text)
 
 
