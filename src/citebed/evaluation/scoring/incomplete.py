@@ -12,16 +12,15 @@ import numpy as np
 import polars as pl
 
 from citebed.errors import CitebedError
-from citebed.evaluation.judgements.sets import as_checked_qrels, sample
+from citebed.evaluation.judgements.sets import PAIR, as_checked_qrels, sample
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.names import measures as parse_measures
 from citebed.evaluation.options import TREC_EVAL, Resampling, Settings
 from citebed.evaluation.scoring.evaluation import evaluate_under
-from citebed.evaluation.scoring.machine import PAIR, make_pool, ranges
+from citebed.evaluation.scoring.machine import make_pool, ranges
 from citebed.evaluation.statistics.correlations import kendall_tau, tau_ap
 from citebed.runs.ranking import in_rank_order, prepare
 from citebed.runs.reader import as_qrels, as_runs
-from citebed.runs.tables import Run
 
 EPSILON = 1e-5
 
@@ -149,7 +148,7 @@ def estimate_ap(sampled: pl.DataFrame, run: Any, rel: int = 1) -> pl.DataFrame:
         raise CitebedError(f"the sample has no column '{missing[0]}'; expected {', '.join(names)}.")
     as_checked_qrels(as_qrels(sampled.select(*PAIR, "relevance")))
     (only,) = as_runs(run)
-    ranks = _ranks(only)
+    ranks = in_rank_order(only).select(*PAIR, "rank")
     rows = []
     for (query,), pool in sampled.select(names).sort("query_id").group_by(
         "query_id", maintain_order=True
@@ -173,7 +172,3 @@ def estimate_ap(sampled: pl.DataFrame, run: Any, rel: int = 1) -> pl.DataFrame:
             value += weight[stratum[at]] * (1 + float(pooled @ share)) / rank[at]
         rows.append((query, value / total if total else 0.0))
     return pl.DataFrame(rows, {"query_id": pl.String, "value": pl.Float64}, orient="row")
-
-
-def _ranks(run: Run) -> pl.DataFrame:
-    return in_rank_order(run).select(*PAIR, "rank")

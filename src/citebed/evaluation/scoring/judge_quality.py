@@ -13,7 +13,7 @@ the bias: Kline & Santos (2012), A score based approach to wild bootstrap infere
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -53,7 +53,7 @@ class Bias(FlatRow):
     with its interval. ``p`` is corrected (Holm) over all properties.
     """
 
-    property: str
+    name: str
     value: float
     low: float
     high: float
@@ -165,9 +165,8 @@ def _biases(
         controls = [indicators, *([every] if len(weights) > 1 else [])]
         tests.append((f"system {name}", own, np.hstack(controls)))
     found = [_bias(name, accepted, x, controls, units, resampling) for name, x, controls in tests]
-    p = adjust([bias.p for bias in found], "holm") if found else []
-    return [Bias(*(b.property, b.value, b.low, b.high), float(q)) for b, q in
-            zip(found, p, strict=True)]  # fmt: skip
+    p_values = adjust([bias.p for bias in found], "holm").tolist() if found else []
+    return [replace(bias, p=p) for bias, p in zip(found, p_values, strict=True)]
 
 
 def _rank_weights(both: pl.DataFrame, run: Run) -> Floats:
@@ -196,7 +195,8 @@ def _bias(
     if square <= 1e-9 * len(own):  # the grade or the mean of systems determines the property
         return nothing
     slope = float(own @ residual) / square
-    sums, errors = (np.bincount(units, own * each) for each in (residual, residual - slope * own))
+    sums = np.bincount(units, own * residual).astype(np.float64)
+    errors = np.bincount(units, own * (residual - slope * own))
     groups = len(np.unique(units))
     from scipy.special import stdtrit
 

@@ -27,10 +27,11 @@ import numpy as np
 import polars as pl
 
 from citebed.errors import CitebedError
+from citebed.evaluation.judgements.sets import PAIR
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.names import measures as parse_measures
 from citebed.evaluation.options import TREC_EVAL, Settings
-from citebed.evaluation.scoring.machine import PAIR, Pool, make_pool, ranges
+from citebed.evaluation.scoring.machine import Pool, make_pool, ranges
 from citebed.runs.reader import as_run, as_runs
 from citebed.runs.tables import Floats, Ints, Run
 
@@ -196,4 +197,9 @@ def draw_queries(
         for q, u in zip(chosen, cut, strict=False)
     ]
     within = int((np.cumsum(costs) <= options.budget).sum())  # rarely all do not fit
-    return chosen[:within], cut[:within]
+    if within < 2:
+        raise CitebedError(
+            f"{options.budget} judgements are too few: a query takes {mean:.1f} on average, and an "
+            "interval needs two queries. Raise the budget, or lower per_query."
+        )
+    return np.asarray(chosen[:within], np.int64), np.asarray(cut[:within], np.float64)

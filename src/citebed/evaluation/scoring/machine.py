@@ -26,7 +26,7 @@ machine's gives the human-only estimate from the same judgements.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -36,6 +36,7 @@ import numpy as np
 import polars as pl
 
 from citebed.errors import CitebedError
+from citebed.evaluation.judgements.sets import PAIR
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.names import measures as parse_measures
 from citebed.evaluation.measures.rankings import Rankings, match
@@ -50,7 +51,6 @@ from citebed.runs.tables import Flags, Floats, Ints, Qrels, Run
 from citebed.wording import count
 
 _CELLS = 1 << 21
-PAIR = ["query_id", "doc_id"]
 
 
 def ranges(starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
@@ -87,7 +87,8 @@ class Pool:
         """Which queries people judged, wholly or as planned."""
         wanted = self.planned if self.planned.any() else self.machine >= 0
         size = np.add.reduceat(wanted, self.starts[:-1])
-        return (size > 0) & (np.add.reduceat(wanted & (self.human >= 0), self.starts[:-1]) == size)
+        judged = np.add.reduceat(wanted & (self.human >= 0), self.starts[:-1])
+        return np.asarray((size > 0) & (judged == size))
 
     def match(self, run: Run, settings: Settings) -> Rankings:
         """Match a run with the pool; the relevance in these rankings is the row of the pool."""
@@ -110,7 +111,7 @@ class Pool:
         state, and ``labels`` the grades of all states in a row.
         """
         ends = np.cumsum(self.starts[query + 1] - self.starts[query])
-        cuts = np.searchsorted(ends, np.arange(0, ends[-1], _CELLS)) if len(ends) else []
+        cuts = np.searchsorted(ends, np.arange(0, max(ends, default=0), _CELLS)).tolist()
         values = [
             self._score_some(rankings, measures, query[a:b], labels[(ends[a - 1] if a else 0) :])
             for a, b in pairwise(np.unique([*cuts, 0, len(query)]).tolist())
@@ -195,11 +196,8 @@ def make_pool(human: Any, machine: Any, plan: Any = None) -> Pool:
     numbered = Qrels(both.select(*PAIR, relevance=-pl.int_range(pl.len())), judged[0].name)
     rows = prepare(numbered)  # in the order of the table, queries by their bytes
     at = -rows.relevance
-    return Pool(
-        replace(rows, relevance=np.arange(len(at))),
-        *(both[name].to_numpy()[at] for name in ("machine", "human", "position", "probability")),
-        both["planned"].to_numpy()[at],
-    )
+    columns = {name: both[name].to_numpy()[at] for name in both.columns if name not in PAIR}
+    return Pool(rows=replace(rows, relevance=np.arange(len(at))), **columns)
 
 
 def _with_plan(pool: pl.DataFrame, plan: Run) -> pl.DataFrame:
@@ -226,22 +224,18 @@ def _with_plan(pool: pl.DataFrame, plan: Run) -> pl.DataFrame:
             "to judge would be biased."
         )
     position = (-pl.col("score").fill_null(0)).rank("ordinal").over("query_id").cast(pl.Int64) - 1
-    return joined.sort(*PAIR).with_columns(
-        position=position,
-        planned=pl.col("planned").fill_null(False),
-        probability=pl.col("score").fill_null(1.0),
+    return (
+        joined.sort(*PAIR)
+        .with_columns(
+            position=position,
+            planned=pl.col("planned").fill_null(False),
+            probability=pl.col("score").fill_null(1.0),
+        )
+        .drop("score")
     )
 
 
 # --- evaluation -------------------------------------------------------------------------------
-
-
-class Limited(NamedTuple):
-    """A score with the limits of its interval."""
-
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -278,7 +272,6 @@ class MachineEvaluation(TableResult):
 
     rows: tuple[MachineScore, ...]
     notes: tuple[str, ...]
-    level: float = 0.95
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -303,7 +296,7 @@ class MachineOptions:
     baseline: str | None = None
     weight: float | None = None
     generalise: bool = False
-    strata: Any = None
+    strata: Mapping[str, str] | None = None
     settings: Settings = TREC_EVAL
     resampling: Resampling = field(default_factory=Resampling)
 
@@ -316,7 +309,6 @@ class _Scored(NamedTuple):
     """A run's scores of the queries that it has: estimates of drawn queries, all by the machine."""
 
     name: str
-    drawn: Flags
     known: Floats
     human: Floats
     machine: Floats
@@ -353,7 +345,7 @@ def evaluate_with_machine(
     rows = [_row(pool, each, at, chosen, options) for each in scored for at in range(len(chosen))]
     if options.baseline is not None:
         rows += _differences(pool, scored, chosen, options)
-    return MachineEvaluation(tuple(rows), _notes(pool, options), options.resampling.level)
+    return MachineEvaluation(tuple(rows), _notes(pool, options))
 
 
 def _score_run(pool: Pool, run: Run, measures: Sequence[Measure], settings: Settings) -> _Scored:
@@ -371,7 +363,7 @@ def _score_run(pool: Pool, run: Run, measures: Sequence[Measure], settings: Sett
     # What the same judgements say about the machine's own score.
     spread[1][:, drawn] = estimates[0] - estimates[1] + known[:, drawn]
     known = np.where(counted, known, np.nan)
-    return _Scored(run.name, pool.drawn & counted, known, *spread)
+    return _Scored(run.name, known, *spread)
 
 
 def _row(
@@ -385,16 +377,15 @@ def _row(
     """Estimate the mean of one measure, or of its differences from another run."""
     known, human, machine = scored.known[at], scored.human[at], scored.machine[at]
     if base is not None:
-        known, human, machine = known - base.known[at], human - base.human[at], (
-            machine - base.machine[at]
-        )  # fmt: skip
+        known, human = known - base.known[at], human - base.human[at]
+        machine = machine - base.machine[at]
     queries = np.flatnonzero(~np.isnan(known))
     ids = pool.rows.query_ids.gather(queries).to_list()
     place = np.flatnonzero(~np.isnan(human[queries]))
     drawn = queries[place]
     resampling = options.resampling
     labels = resampling.labels(ids)
-    strata = None if options.strata is None else [str(options.strata.get(q, "")) for q in ids]
+    strata = None if options.strata is None else [options.strata.get(query, "") for query in ids]
     sample = Sample(
         queries=len(queries),
         drawn=place,
@@ -410,8 +401,8 @@ def _row(
             human[drawn], machine[drawn], known[queries], sample,
             weight=weight, level=resampling.level, generalise=options.generalise,
         )  # fmt: skip
-        cut = np.clip((found.value, found.low, found.high), *limits).tolist()
-        return PoweredMean(*cut, found.weight, found.units)
+        value, below, above = np.clip(found[:3], *limits).tolist()
+        return PoweredMean(value, below, above, found.weight, found.units)
 
     (alone,) = mean_intervals(
         known[queries][:, None], clusters=labels, level=resampling.level, seed=resampling.seed,

@@ -109,7 +109,8 @@ def powered_mean(  # noqa: PLR0913 - the figures of the formula, and what a user
     def residuals(scores: Floats) -> Floats:
         """Sum weighted deviations from the stratum's mean over each unit."""
         centre = np.bincount(stratum, scores, len(sizes)) / np.maximum(drawn, 1)
-        return np.bincount(at, share * (scores - centre[stratum]), len(units))
+        sums = np.bincount(at, share * (scores - centre[stratum]), len(units))
+        return sums.astype(np.float64)
 
     with np.errstate(divide="ignore", invalid="ignore"):
         correction = np.where(units > 1, units / (units - 1), np.nan)
@@ -118,6 +119,8 @@ def powered_mean(  # noqa: PLR0913 - the figures of the formula, and what a user
         if weight is not None
         else _tuned(residuals(human), residuals(machine), correction)
     )
+    if sample.whole:  # all queries drawn are no sample: then one λ for all gives their exact mean
+        lambdas = lambdas - len(human) / sample.queries * (lambdas - lambdas.mean())
     target = (np.bincount(sample.stratum, known) / np.maximum(sizes, 1))[stratum]
     scores = human - lambdas[at] * (machine - target)
     value, chosen = float(share @ scores), float(lambdas.mean()) if len(lambdas) else 0.0

@@ -60,7 +60,7 @@ def test_a_judge_tuned_to_a_system_is_flagged() -> None:
     for seed in range(10):
         human, machine, runs = simulated(True, seed)
         biases = assess_judge(human, machine, runs, resampling=QUICK).biases
-        flagged += [b.property for b in biases if b.is_flagged] == ["system one"]
+        flagged += [b.name for b in biases if b.is_flagged] == ["system one"]
     assert flagged >= 9
 
 
@@ -81,7 +81,7 @@ def test_a_property_that_the_judge_likes_is_flagged() -> None:
         "query_id", "doc_id", length=pl.col("relevance") + noise, year=pl.Series(rng.random(480))
     )
     found = assess_judge(human, machine, properties=properties, resampling=QUICK).biases
-    assert [(bias.property, bias.is_flagged) for bias in found] == [
+    assert [(bias.name, bias.is_flagged) for bias in found] == [
         ("length", True), ("year", False),
     ]  # fmt: skip
     assert found[0].low < found[0].value < found[0].high

@@ -160,7 +160,12 @@ def test_a_plan_stays_within_its_budget_and_begins_with_certainty() -> None:
         assert plan.table.height <= 40
         most = plan.table.group_by("query_id").agg(pl.col("score").max())
         assert (most["score"] == 1.0).all()
-        assert plan.table["score"].min() >= 0.1  # type: ignore[operator]
+        assert (plan.table["score"] >= 0.1).all()
+
+
+def test_a_budget_below_two_queries_is_an_error() -> None:
+    with pytest.raises(CitebedError, match="judgements are too few: a query takes"):
+        rank_judgements_to_make(MACHINE, RUNS, ["AP"], PlanOptions(budget=2, per_query=6))
 
 
 def test_documents_are_drawn_with_their_probabilities() -> None:

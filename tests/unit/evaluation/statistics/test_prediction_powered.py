@@ -44,20 +44,32 @@ def test_the_machine_gets_the_weight_of_the_other_queries() -> None:
         rest = np.delete(np.arange(5), left)
         b = KNOWN[rest] - KNOWN[rest].mean()
         weights.append(min(1.0, max(0.0, float(b @ HUMAN[rest] / (b @ b)))))
-    scores = HUMAN - np.array(weights) * (KNOWN[:5] - KNOWN.mean())
+    # Where 5 of 12 queries were drawn, 5/12 of each weight is the mean of the weights.
+    mixed = 7 / 12 * np.array(weights) + 5 / 12 * np.mean(weights)
+    scores = HUMAN - mixed * (KNOWN[:5] - KNOWN.mean())
     assert mean.value == pytest.approx(scores.mean())
     assert mean.weight == pytest.approx(np.mean(weights))
 
 
-def test_intervals_for_queries_in_general_equal_those_of_ppi_python() -> None:
-    # ppi_mean_ci with lam = 0.5·(1 - 5/12) on the seven other queries; its normal quantile and
-    # deviations replaced by hand with Student's t and Bessel's correction.
-    weight = 0.5 * 7 / 12
-    mean = powered_mean(HUMAN, KNOWN[:5], KNOWN, sample(), weight=0.5, generalise=True)
-    rectifier, rest = HUMAN - weight * KNOWN[:5], KNOWN[5:]
-    assert mean.value == pytest.approx(rectifier.mean() + weight * rest.mean())
-    squares = rectifier.var() / 5 + weight**2 * rest.var() / 7
-    assert mean.high - mean.value == pytest.approx(2.7764451 * math.sqrt(squares * 5 / 4), rel=1e-6)
+@pytest.mark.parametrize(
+    ("weight", "value", "half"),
+    [
+        (0.0, 0.54, 0.0906986),
+        (0.3, 0.516, 0.07851098),
+        (0.5, 0.5, 0.07715893),
+        (1.0, 0.46, 0.09748129),
+    ],
+)
+def test_intervals_for_queries_in_general_equal_those_of_ppi_python(
+    weight: float, value: float, half: float
+) -> None:
+    # ppi-python 0.2.3: ppi_mean_pointestimate and ppi_mean_ci with lam=weight, alpha=0.1, and the
+    # other seven queries as the unlabelled ones: half widths over 1.959964. It has the normal
+    # quantile 1.644854, and deviations without Bessel's correction; our λ is N/(N - n) of its lam.
+    mean = powered_mean(HUMAN, KNOWN[:5], KNOWN, sample(), weight=weight * 12 / 7, generalise=True)
+    ours = (mean.high - mean.value) / 2.7764451 * math.sqrt(4 / 5)
+    assert mean.value == pytest.approx(value)
+    assert ours == pytest.approx(half * 1.959964 / 1.644854, rel=1e-6)
 
 
 def test_clusters_of_one_query_change_nothing() -> None:
@@ -116,8 +128,9 @@ def test_a_judge_without_an_error_in_the_sample_keeps_an_interval() -> None:
 
 def test_all_queries_judged_leave_no_doubt() -> None:
     everything = Sample(queries=12, drawn=np.arange(12))
-    mean = powered_mean(KNOWN**2, KNOWN, KNOWN, everything, weight=0.5)
-    assert mean[:3] == pytest.approx(((KNOWN**2).mean(),) * 3)
+    for weight in (None, 0.5):
+        mean = powered_mean(KNOWN**2, KNOWN, KNOWN, everything, weight=weight)
+        assert mean[:3] == pytest.approx(((KNOWN**2).mean(),) * 3)
 
 
 @given(st.integers(0, 10_000))
