@@ -188,7 +188,7 @@ def simulate(
     """Estimate the first run's score, or its difference from another run, many times."""
     wanted, options = parse_measures([measure]), PlanOptions()
     runs = [judged.runs[0], *([] if against is None else [judged.runs[against]])]
-    signs, results, agreement = (1.0, -1.0), list[tuple[int, Floats, Floats]](), list[float]()
+    results, agreement = list[tuple[int, Floats, Floats]](), list[float]()
     for number in range(-(-simulations // PER_JUDGE)):
         rng = np.random.default_rng(number)
         machine = judge(judged, errors, rng)
@@ -200,23 +200,18 @@ def simulate(
         matched = [pool.match(run, TREC_EVAL) for run in runs]
         queries = np.arange(len(pool.drawn))
 
-        def score(grades: Ints, pool: Pool = pool, matched: Sequence = matched) -> Floats:  # type: ignore[type-arg]
-            return sum(
-                sign * pool.score(each, wanted, np.arange(len(pool.drawn)), grades)[0]
-                for sign, each in zip(signs, matched, strict=False)
-            )  # type: ignore[return-value]
-
-        known, truth = score(pool.machine), float(score(pool.human).mean())
+        known, people = (
+            combine([pool.score(each, wanted, queries, grades)[0] for each in matched])
+            for grades in (pool.machine, pool.human)
+        )
+        truth = float(people.mean())
         for seed in range(PER_JUDGE):
             chosen, cut = draw_queries(
                 pool, pool.probability, queries, replace(options, seed=1000 * number + seed)
             )
             planned = plan(pool, chosen, cut)
             estimates = [
-                sum(
-                    sign * planned.estimates(each, wanted, chosen, base)[0]
-                    for sign, each in zip(signs, matched, strict=False)
-                )
+                combine([planned.estimates(each, wanted, chosen, base)[0] for each in matched])
                 for base in (np.full(len(pool.machine), -1), pool.machine)
             ]
             machine_scores = estimates[0] - estimates[1] + known[chosen]
@@ -232,6 +227,11 @@ def simulate(
     return Outcome(
         float(np.mean(agreement)), np.array(costs), np.stack(off_all), np.stack(half_all)
     )
+
+
+def combine(scores: Sequence[Floats]) -> Floats:
+    """Return the scores of a run, or their differences from those of a second run."""
+    return scores[0] if len(scores) == 1 else scores[0] - scores[1]
 
 
 def plan(pool: Pool, chosen: Ints, cut: Floats) -> Pool:
@@ -257,6 +257,15 @@ def flagged(judged: Judged, errors: Errors, trials: int) -> str:
         )
         number += any(bias.is_flagged for bias in quality.biases)
     return f"{number} of {trials}"
+
+
+def flag_table(all_judged: Sequence[Judged]) -> str:
+    """Make the table of judges that are called tuned."""
+    lines = [
+        [judged.name, *(flagged(judged, errors, TRIALS) for errors in TUNED.values())]
+        for judged in all_judged
+    ]
+    return text_table(["collection", *TUNED], lines, range(1)).written("markdown")
 
 
 HEAD = [
@@ -301,11 +310,7 @@ def main() -> None:
         collections, ["careful", "own system"],
         lambda j, who: simulate(j, JUDGES[who], "nDCG@10", fewer, against=1),
     )  # fmt: skip
-    flags = [
-        [judged.name, *(flagged(judged, errors, TRIALS) for errors in TUNED.values())]
-        for judged in collections
-    ]
-    fourth = text_table(["collection", *TUNED], flags, range(1)).written("markdown")
+    fourth = flag_table(collections)
     print(fourth)
     if arguments.write:
         tables = {"scores": first, "measures": second, "differences": third, "flagged": fourth}
