@@ -21,6 +21,7 @@ from citebed.evaluation.scoring.machine import make_pool, ranges
 from citebed.evaluation.statistics.correlations import kendall_tau, tau_ap
 from citebed.runs.ranking import in_rank_order, prepare
 from citebed.runs.reader import as_qrels, as_runs
+from citebed.runs.tables import Ints
 
 EPSILON = 1e-5
 
@@ -49,6 +50,8 @@ def score_limits(
     everything = pl.concat([judged, unknown.with_columns(relevance=pl.lit(0, pl.Int64))])
     pool = make_pool(judged, everything)
     highest = max(1, int(pool.human.max()))
+    free = np.add.reduceat((pool.human < 0).astype(np.int64), pool.starts[:-1])
+    number, query = ranges(np.zeros(len(free), np.int64), free + 1)
     rows = []
     for run in systems:
         rankings = pool.match(run, settings)
@@ -57,17 +60,18 @@ def score_limits(
         order = np.lexsort((rank, pool.human >= 0, pool.rows.query))  # unjudged by rank come first
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order)) - np.repeat(pool.starts[:-1], np.diff(pool.starts))
-        free = np.add.reduceat((pool.human < 0).astype(np.int64), pool.starts[:-1])
-        number, query = ranges(np.zeros(len(free), np.int64), free + 1)
-        pairs, state = ranges(pool.starts[query], pool.starts[query + 1])
         scores = []
-        for relevant in (
-            place[pairs] < number[state],
-            place[pairs] >= free[query][state] - number[state],
-        ):
-            labels = np.where(relevant, highest, 0)
-            labels = np.where(pool.human[pairs] >= 0, pool.human[pairs], labels)
-            scores.append(pool.score(rankings, chosen, query, labels))
+        for from_top in (True, False):
+
+            def grades(
+                rows: Ints, state: Ints, place: Ints = place, from_top: bool = from_top
+            ) -> Ints:
+                least = 0 if from_top else free[query][state] - number[state]
+                relevant = (place[rows] >= least) & (place[rows] < least + number[state])
+                guess = np.where(relevant, highest, 0)
+                return np.where(pool.human[rows] >= 0, pool.human[rows], guess)
+
+            scores.append(pool.score(rankings, chosen, query, grades))
         starts = np.cumsum(free + 1) - free - 1
         counted = rankings.in_run | settings.complete
         now = pool.score(rankings, chosen, np.arange(len(free)), pool.human)

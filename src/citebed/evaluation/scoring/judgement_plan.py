@@ -133,15 +133,17 @@ def measure_influence(
     """
     pairs = np.flatnonzero(pool.machine >= 0)
     query = pool.rows.query[pairs]
-    flat, state = ranges(pool.starts[query], pool.starts[query + 1])
     total, number = np.zeros(len(pool.machine)), 0
     for run in runs:
         rankings = pool.match(run, settings)
         now = pool.score(rankings, measures, np.arange(rankings.queries), pool.machine)
         for at, measure in enumerate(measures):
             turned = np.where(pool.machine >= max(measure.rel, 1), 0, max(measure.rel, 1))
-            labels = np.where(flat == pairs[state], turned[flat], pool.machine[flat])
-            moved = pool.score(rankings, [measure], query, labels)[0] - now[at][query]
+
+            def grades(rows: Ints, state: Ints, turned: Ints = turned) -> Ints:
+                return np.where(rows == pairs[state], turned[rows], pool.machine[rows])
+
+            moved = pool.score(rankings, [measure], query, grades)[0] - now[at][query]
             size = float(np.mean(moved**2))
             total[pairs] += moved**2 / size if size else 0.0
             number += 1

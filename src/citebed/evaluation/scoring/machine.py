@@ -26,7 +26,7 @@ machine's gives the human-only estimate from the same judgements.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -51,6 +51,10 @@ from citebed.runs.tables import Flags, Floats, Ints, Qrels, Run
 from citebed.wording import count
 
 _CELLS = 1 << 21
+
+
+Grades = Callable[[Ints, Ints], Ints]
+"""Computes grades from rows of the pool and the numbers of their states."""
 
 
 def ranges(starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
@@ -103,26 +107,32 @@ class Pool:
         return rankings
 
     def score(
-        self, rankings: Rankings, measures: Sequence[Measure], query: Ints, labels: Ints
+        self, rankings: Rankings, measures: Sequence[Measure], query: Ints, grades: Ints | Grades
     ) -> Floats:
         """Score a run under other judgements; return one row per measure, one column per state.
 
-        A state is a query with a grade for each of its documents: ``query`` has the query of each
-        state, and ``labels`` the grades of all states in a row.
+        A state is a query with grades for its documents, and ``query`` has the query of each state.
+        ``grades`` are the grades of all documents of the pool, or a function that computes the
+        grades of some documents in some states.
         """
         ends = np.cumsum(self.starts[query + 1] - self.starts[query])
         cuts = np.searchsorted(ends, np.arange(0, max(ends, default=0), _CELLS)).tolist()
-        values = [
-            self._score_some(rankings, measures, query[a:b], labels[(ends[a - 1] if a else 0) :])
-            for a, b in pairwise(np.unique([*cuts, 0, len(query)]).tolist())
-        ]
-        return np.hstack(values) if values else np.empty((len(measures), 0))
+        values = [np.empty((len(measures), 0))]
+        for begin, end in pairwise(sorted({*cuts, 0, len(query)})):
+            some = query[begin:end]
+            pairs, state = ranges(self.starts[some], self.starts[some + 1])
+            labels = grades(pairs, state + begin) if callable(grades) else grades[pairs]
+            values.append(self._score_some(rankings, measures, some, state, labels))
+        return np.hstack(values)
 
     def _score_some(
-        self, rankings: Rankings, measures: Sequence[Measure], query: Ints, labels: Ints
+        self,
+        rankings: Rankings,
+        measures: Sequence[Measure],
+        query: Ints,
+        state: Ints,
+        labels: Ints,
     ) -> Floats:
-        _, state = ranges(self.starts[query], self.starts[query + 1])
-        labels = labels[: len(state)]
         best = np.lexsort((-labels, state))
         first = np.searchsorted(rankings.query, np.arange(rankings.queries + 1))
         row, of = ranges(first[query], first[query + 1])
@@ -166,10 +176,12 @@ class Pool:
         reached = np.concatenate([np.full(len(queries), -1), self.position[last]])
         state_order = np.lexsort((reached, state_of))
         state_of, reached = state_of[state_order], reached[state_order]
-        pairs, state = ranges(self.starts[queries[state_of]], self.starts[queries[state_of] + 1])
-        replaced = judged[pairs] & (self.position[pairs] <= reached[state])
-        labels = np.where(replaced, self.human[pairs], base[pairs])
-        scores = self.score(rankings, measures, queries[state_of], labels)
+
+        def grades(pairs: Ints, state: Ints) -> Ints:
+            replaced = judged[pairs] & (self.position[pairs] <= reached[state])
+            return np.where(replaced, self.human[pairs], base[pairs])
+
+        scores = self.score(rankings, measures, queries[state_of], grades)
         begins = reached < 0
         changes = np.diff(scores, axis=1)[:, ~begins[1:]] / self.probability[last]
         total = [np.bincount(step_of, row, len(queries)) for row in changes]
