@@ -50,6 +50,25 @@ class EvaluateOptions(TableOptions):
         "Print coverage instead of scores: judged queries, missing queries, unjudged documents, "
         "ties.",
     )
+    machine: Path | None = option(
+        None,
+        "A machine's judgements of the whole pool. QRELS are a few human ones, and scores are "
+        "corrected with both.",
+    )
+    plan: Path | None = option(
+        None,
+        "Plan by which people judged (default: they judged randomly drawn queries wholly).",
+        needs="machine",
+    )
+    baseline: str | None = option(
+        None, "Also print corrected differences from this run.", needs="machine"
+    )
+    generalise: bool = option(
+        False,
+        "Intervals about queries like these, not only about these.",
+        "--generalise",
+        needs="machine",
+    )
     format: Literal[TableFormat, "trec_eval"] | None = option(  # type: ignore[assignment]
         None, "Output format (default: table)."
     )
@@ -70,6 +89,9 @@ def evaluate(
     Rprec, Bpref, GMAP, infAP, Success@k, RBP(p=0.8), ERR@k, Judged@k, SetP, SetR, SetF, SU and AUC,
     with parameters as in AP(rel=2) or nDCG(judged_only=True)@10; trec_eval's names work too.
 
+    With --machine, people judged only a few documents and a machine all of them; citebed prints the
+    corrected score beside the human-only and the machine-only one.
+
     Example: citebed evaluate paragraphs.qrels *.run -m nDCG@10 -m R@10
     """
     from citebed.runs.reader import read_runs
@@ -87,6 +109,14 @@ def evaluate(
         switches["rel"] = options.relevance_level
     chosen = _parse_measures(measures, style, switches)
     drawn = resampling.with_clusters(qrels)
+    if options.machine is not None:
+        if spark.on is not None or options.ledger or options.per_query or style == "trec_eval":
+            raise CitebedError(
+                "--machine prints corrected means only, and runs on this machine: leave out --on, "
+                "--ledger, --per-query and --format trec_eval."
+            )
+        _evaluate_with_machine(qrels, list(map(Path, runs)), chosen, options, settings, drawn)
+        return
     if spark.on is None:
         evaluation = evaluate_runs(qrels, begun, chosen, settings)
     else:
@@ -105,6 +135,40 @@ def evaluate(
     else:
         _print_tables(evaluation, shown, style, options.per_query)
     _print_notes(evaluation, "csv" if options.ledger else style)
+
+
+def _evaluate_with_machine(
+    qrels: Path,
+    runs: list[Path],
+    measures: list[Measure],
+    options: EvaluateOptions,
+    settings: Settings,
+    resampling: Resampling,
+) -> None:
+    """Print scores that a few human judgements correct."""
+    from citebed.evaluation.scoring.machine import MachineOptions, evaluate_with_machine
+    from citebed.report.evaluation_tables import machine_table
+    from citebed.runs.reader import find_run_name, read_runs
+
+    named = None if options.baseline is None else find_run_name(options.baseline, runs)
+    corrected = evaluate_with_machine(
+        qrels,
+        options.machine,
+        read_runs(runs),
+        measures,
+        MachineOptions(
+            plan=options.plan,
+            baseline=named,
+            generalise=options.generalise,
+            settings=settings,
+            resampling=resampling,
+        ),
+    )
+    if options.style in ("json", "csv"):
+        print_rows([row.row() for row in corrected.rows], options.style)
+    else:
+        typer.echo(machine_table(corrected.rows).written(options.style), nl=False)
+    print_lines([f"note: {note}" for note in corrected.notes], options.style)
 
 
 def _parse_measures(

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from citebed.evaluation.options import ContrastOptions as ContrastOptions
     from citebed.evaluation.options import PoolBiasOptions as PoolBiasOptions
     from citebed.evaluation.contrasts.pool_bias import PoolBias as PoolBias, pool_bias as pool_bias
+    from citebed.evaluation.scoring.judge_quality import assess_judge as assess_judge
+    from citebed.evaluation.judgements.preferences import score_preferences as score_preferences
     from citebed.evaluation.judgements.statistics import describe as describe
     from citebed.evaluation.judgements.sets import difference as difference, merge as merge
     from citebed.evaluation.measures import MEASURES as MEASURES, Measure as Measure
@@ -28,6 +30,20 @@ if TYPE_CHECKING:
     from citebed.evaluation.options import Design as Design
     from citebed.evaluation.scoring.evaluation import Evaluation as Evaluation, evaluate as evaluate
     from citebed.evaluation.options import Resampling as Resampling, Settings as Settings
+    from citebed.evaluation.scoring.incomplete import (
+        estimate_ap as estimate_ap,
+        removal_stability as removal_stability,
+        score_limits as score_limits,
+    )
+    from citebed.evaluation.scoring.judgement_plan import (
+        PlanOptions as PlanOptions,
+        join_plans as join_plans,
+        rank_judgements_to_make as rank_judgements_to_make,
+    )
+    from citebed.evaluation.scoring.machine import (
+        MachineOptions as MachineOptions,
+        evaluate_with_machine as evaluate_with_machine,
+    )
     from citebed.evaluation.scoring.run_scores import (
         RunScores as RunScores,
         Summary as Summary,

@@ -31,6 +31,7 @@ from citebed.wording import count
 if TYPE_CHECKING:  # only comparisons need these at run time
     from citebed.evaluation.options import Design
     from citebed.evaluation.scoring.comparison import Comparison
+    from citebed.evaluation.scoring.machine import MachineScore
 
 
 def scores_table(evaluation: Evaluation, summaries: Sequence[Sequence[Summary]]) -> Table:
@@ -125,6 +126,24 @@ def _unjudged(of: MeasureCoverage) -> Cell:
     share = of.unjudged / max(of.looked_at, 1)
     line = f"{of.unjudged} of {of.looked_at} ({share:.0%})"
     return Cell(f"{share:.0%}", f"{of.unjudged:,} of {of.looked_at:,}", share, line=line)
+
+
+# --- corrected scores -----------------------------------------------------------------------
+
+CORRECTED = (
+    Column("run", lambda of: of.run + (f" - {of.base}" if of.base else ""), left=True),
+    Column("measure", "measure", left=True),
+    Column("corrected", lambda of: interval(of.value, of.low, of.high)),
+    Column("people alone", lambda of: interval(of.human, of.human_low, of.human_high)),
+    Column("machine alone", lambda of: interval(of.machine, of.machine_low, of.machine_high)),
+    Column("weight", "weight", ".2f", "weight of the machine's judgements, from 0 to 1"),
+    Column("queries", lambda of: Cell(f"{of.drawn:,} of {of.queries:,}", value=of.drawn)),
+)
+
+
+def machine_table(scores: Iterable[MachineScore]) -> Table:
+    """Make a table of corrected scores beside those of people alone and of the machine alone."""
+    return build_table(CORRECTED, scores, "Scores from human and machine judgements")
 
 
 # --- as trec_eval ---------------------------------------------------------------------------

@@ -1,0 +1,80 @@
+"""Strengths by hand and as choix computes them, ties, clusters, and disconnected preferences."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+import pytest
+
+from citebed.errors import CitebedError
+from citebed.evaluation.judgements.preferences import score_preferences
+
+
+def table(pairs: list[tuple[str, str]]) -> pl.DataFrame:
+    """Preferences of the first item."""
+    rows = [(one, other, one) for one, other in pairs]
+    return pl.DataFrame(rows, ["first", "second", "preferred"], orient="row")
+
+
+def strengths(preferences: pl.DataFrame) -> dict[str, float]:
+    scored = score_preferences(preferences)
+    return dict(zip(scored["item"], scored["strength"], strict=True))
+
+
+def test_two_items_by_hand() -> None:
+    # 3 of 4 preferences: the odds are 3, so the strengths are ±log(3)/2. The standard error of the
+    # difference is 1/√(4·3/4·1/4), times √(4/3) for a variance from 4 preferences.
+    scored = score_preferences(table([("a", "b")] * 3 + [("b", "a")]))
+    assert scored["item"].to_list() == ["a", "b"]
+    assert scored["strength"].to_list() == pytest.approx([math.log(3) / 2, -math.log(3) / 2])
+    error = math.sqrt(4 / 3 / (4 * 3 / 16)) / 2
+    high = scored["high"][0] - scored["strength"][0]
+    assert high == pytest.approx(3.1824463 * error, rel=1e-6)
+    assert scored["comparisons"].to_list() == [4, 4]
+
+
+def test_strengths_equal_those_of_choix() -> None:
+    # choix 0.4.1, ilsr_pairwise without regularisation
+    pairs = (
+        [("a", "b")] * 3 + [("b", "a")] + [("b", "c")] * 2 + [("c", "b"), ("a", "c"), ("c", "a")]
+    )
+    expected = {"a": 0.48051609, "b": -0.16027096, "c": -0.32024514}
+    assert strengths(table(pairs)) == pytest.approx(expected, abs=1e-7)
+
+
+def test_a_tie_counts_half_for_each() -> None:
+    tie = pl.DataFrame({"first": ["a"], "second": ["b"], "preferred": [None]},
+                       schema_overrides={"preferred": pl.String})  # fmt: skip
+    whole = [("a", "b")] * 3 + [("b", "a")]
+    tied = pl.concat([table(whole), tie, tie])
+    assert strengths(tied) == pytest.approx(strengths(table([*whole, ("a", "b"), ("b", "a")])))
+
+
+def test_repeated_preferences_of_one_judge_count_once() -> None:
+    pairs = [("a", "b"), ("b", "a"), ("a", "b"), ("b", "c"), ("c", "a"), ("a", "c")]
+    single = score_preferences(table(pairs))
+    judges = [str(number // 3) for number in range(18)]
+    tripled = table([pair for pair in pairs for _ in range(3)])
+    clustered = score_preferences(tripled.with_columns(cluster=pl.Series(judges)))
+    assert clustered["low"].to_list() == pytest.approx(single["low"].to_list())
+
+
+@pytest.mark.parametrize(
+    ("pairs", "what"),
+    [
+        ([("a", "b"), ("b", "a"), ("c", "d"), ("d", "c")], "no preference connects 'a' and 'c'"),
+        ([("a", "b"), ("a", "b")], "one group always wins .* 'a' and 'b'"),
+        ([("a", "a")], "preference 1: expected two different items"),
+        ([], "no rows"),
+    ],
+)
+def test_preferences_without_strengths_are_errors(pairs: list[tuple[str, str]], what: str) -> None:
+    with pytest.raises(CitebedError, match=what):
+        score_preferences(table(pairs))
+
+
+def test_a_third_item_cannot_be_preferred() -> None:
+    third = pl.DataFrame({"first": ["a"], "second": ["b"], "preferred": ["c"]})
+    with pytest.raises(CitebedError, match="'c' is neither 'a' nor 'b'"):
+        score_preferences(third)
