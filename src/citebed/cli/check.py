@@ -12,7 +12,7 @@ import typer
 
 from citebed.cli.options import RowOptions
 from citebed.cli.output import print_notes, print_rows, say
-from citebed.collection.storing.store import MANIFEST
+from citebed.files.file_kinds import MANIFEST
 from citebed.errors import CitebedError, UnknownName
 from citebed.options import option
 from citebed.wording import count, printable
