@@ -12,8 +12,8 @@ import typer
 
 from citebed.cli.options import RowOptions
 from citebed.cli.output import print_notes, print_rows, say
-from citebed.files.file_kinds import MANIFEST
 from citebed.errors import CitebedError, UnknownName
+from citebed.files.file_kinds import MANIFEST
 from citebed.options import option
 from citebed.wording import count, printable
 from citebed.writing.check import CheckOptions
