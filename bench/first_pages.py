@@ -77,7 +77,9 @@ def main() -> None:
         if given.errors and wrong:
             print(f"-- {pdf.stem}")
             for part, (ours, theirs) in wrong.items():
-                print(f"   {part}: {str(ours)[:300]!r}\n   {'is':>{len(part)}}: {str(theirs)[:300]!r}")
+                print(
+                    f"   {part}: {str(ours)[:300]!r}\n   {'is':>{len(part)}}: {str(theirs)[:300]!r}"
+                )
     every = groups.pop("all", Counter())
     for name, some in [*sorted(groups.items()), ("all", every)]:
         shares = " ".join(f"{part} {some[part] / some['papers']:.3f}" for part in PARTS)

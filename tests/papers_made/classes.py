@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """First pages set by the LaTeX classes of publishers, with titles, names and layouts of many kinds.
 
 No rule of the reader was written with these classes. Needs pdflatex and the classes of TeX Live
@@ -388,7 +389,7 @@ CLASSES: dict[str, Class] = {
         r"[10pt,twocolumn]{article}",
         r"\title{\textbf{<TITLE>}}\author{<AUTHORS>}\date{}\begin{document}\maketitle" + SUMMARY,
         lambda name, n, of: rf"{name}$^{{{n % 3 + 1}}}$"
-        + (rf"\\[3pt] {{\small $^1$<PLACE1>, $^2$<PLACE2>, $^3$<PLACE3>}}" if n == of else ""),
+        + (r"\\[3pt] {\small $^1$<PLACE1>, $^2$<PLACE2>, $^3$<PLACE3>}" if n == of else ""),
         r" \quad ", most=4,
     ),
     # Layouts of journals and repositories that have no public class.
@@ -515,7 +516,7 @@ CLASSES: dict[str, Class] = {
         r"\vspace{20pt}{\small\textbf{General rights}\\Copyright and moral rights for the publications "
         r"made accessible in the public portal are retained by the authors.\par}\end{titlepage}"
         r"\begin{center}{\Large <TITLE>\par}\vspace{10pt}<AUTHORS>\end{center}" + SUMMARY,
-        lambda name, n, _of: name, last=" and ", most=6,
+        last=" and ", most=6,
     ),
     "logo-and-box": Class(
         r"[10pt,twocolumn]{article}\usepackage{helvet}",
@@ -577,18 +578,23 @@ def make(name: str, made: Class, seed: int, folder: Path, number: int) -> bool:
     vary(paper, draw, made.most)
     head = r"\documentclass" + made.head
     head = head[: head.index("}") + 1] + UNICODE + head[head.index("}") + 1 :]
-    entries = r"\begin{thebibliography}{99}" + "\n".join(
-        rf"\bibitem{{{each.key}}} {', '.join(f'{g} {f}' for f, g in each.authors)}. {each.title}. "
-        rf"\emph{{{each.venue}}}, {each.year}."
-        for each in paper.references
-    ) + r"\end{thebibliography}"
+    entries = (
+        r"\begin{thebibliography}{99}"
+        + "\n".join(
+            rf"\bibitem{{{each.key}}} {', '.join(f'{g} {f}' for f, g in each.authors)}. {each.title}. "
+            rf"\emph{{{each.venue}}}, {each.year}."
+            for each in paper.references
+        )
+        + r"\end{thebibliography}"
+    )
     if "begin{article}" in made.front:
         entries += r"\end{article}"
     journal = Journal(name, head, made.page, entries, dated="<YEAR>" in made.front)
     with tempfile.TemporaryDirectory() as place:
         (Path(place) / "paper.tex").write_text(latex(paper, journal), "utf-8")
         for style in OPTIONAL:
-            if subprocess.run(["kpsewhich", f"{style}.sty"], capture_output=True).returncode:
+            sought = ["kpsewhich", f"{style}.sty"]
+            if subprocess.run(sought, capture_output=True, check=False).returncode:
                 (Path(place) / f"{style}.sty").write_text(rf"\ProvidesPackage{{{style}}}")
         command = ["pdflatex", "-interaction=nonstopmode", "paper"]
         for _ in range(2):
