@@ -8,6 +8,7 @@ uploaded draft is read ``within`` a folder: files outside it are not even looked
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -136,11 +137,18 @@ class IncludedFile(NamedTuple):
 class IncludedFiles:
     """Reads the files that a draft includes; a ``draft`` of ``None`` is a text without a file.
 
-    With ``within``, only files in that folder are read.
+    With ``within``, only files in that folder are read. ``edit`` changes the contents of each
+    file before they are used.
     """
 
-    def __init__(self, draft: Path | None, within: Path | None = None) -> None:
+    def __init__(
+        self,
+        draft: Path | None,
+        within: Path | None = None,
+        edit: Callable[[Path, bytes], bytes] | None = None,
+    ) -> None:
         self.draft = draft
+        self._edit = edit
         self._within = within.resolve() if within is not None else None
         self._left = MAX_BYTES
         self._files_left = _MAX_FILES
@@ -185,6 +193,8 @@ class IncludedFiles:
         if len(data) > self._left:
             return f"not read: all files together are larger than {MAX_BYTES >> 20} MiB"
         self._left -= len(data)
+        if self._edit is not None:
+            data = self._edit(path, data)
         folder = self.draft.parent if self.draft else Path()
         shown = path.relative_to(folder) if path.is_relative_to(folder) else path
         return IncludedFile(path, printable(shown), to_text(data))
