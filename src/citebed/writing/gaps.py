@@ -28,6 +28,9 @@ from citebed.text.regex import compile_regex
 from citebed.wording import printable
 
 
+_FEWEST_WORDS = 5
+
+
 class Style(NamedTuple):
     """How to write keys into a gap: ``before``, each key in ``item``, ``between`` them, ``after``.
 
@@ -55,8 +58,9 @@ class Gap:
     what it says about the work (``[CITE: Smith 2019]``). ``line`` and ``column`` count from 1, in
     characters; in a Word or OpenDocument file, the line is the paragraph, and in a notebook it is
     in the cell that ``file`` names. ``passage`` is the paragraph, and ``sentence`` the number of a
-    sentence in it. ``cites`` are the keys that stand in the same citation. A gap that citebed
-    cannot fill has no ``span``.
+    sentence in it. ``cites`` are the keys that stand in the same citation. ``lead`` are the
+    words of the sentence before the gap, after the citation before it. A gap that citebed cannot
+    fill has no ``span``.
     """
 
     number: int
@@ -72,6 +76,7 @@ class Gap:
     sentence: int
     cites: tuple[str, ...] = ()
     probability: float | None = None
+    lead: str = ""
     path: Path | None = field(default=None, repr=False)
     span: Span | None = field(default=None, repr=False)
 
@@ -81,9 +86,19 @@ class Gap:
         return self.passage.sentences[self.sentence]
 
     @property
-    def key(self) -> str:
-        """A name of the gap that stays the same if other gaps are filled: its text and place."""
-        return f"{self.kind}|{self.text}|{self.written}"
+    def suggestion_context(self) -> Passage:
+        """The passage to search with: the sentence, with its paragraph and ``lead`` as context."""
+        hint = f" {self.hint}" if self.hint else ""
+        sentences, text = self.passage.sentences, f"{self.text}{hint}"
+        if len(text.split()) < _FEWEST_WORDS:  # "As in [?]." says too little alone
+            text = f"{sentences[self.sentence - 1] if self.sentence else self.passage.text} {text}"
+        lead = (f"{self.lead}{hint}",) if self.lead else (text,)
+        return Passage(
+            text, line=self.line, column=self.column, section=self.passage.section,
+            number=self.number, sentences=(text,), sentence_cites=((),), wanted=(0,),
+            places=(Place("", self.line, self.column),),
+            context=(sentences, lead),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -112,6 +127,7 @@ class Span(NamedTuple):
     written: str
     cites: tuple[str, ...] = ()
     member: str = ""
+    lead: str = ""
 
 
 _MARK = "10.0000/citebed-gap-{}"
@@ -238,14 +254,16 @@ class _Finder:
     def _gap(self, path: Path, span: Span, passage: Passage, sentence: int, draft: Draft) -> Gap:
         place = passage.places[sentence] if sentence < len(passage.places) else Place()
         file, line, column = draft.file_of(place), place.line, place.column
-        last = (line, column)
+        last, data = (line, column), self._files[path]
+        before = span.lead or data[max(0, span.start - _LEAD) : span.start].decode("utf-8", "replace")
         if self._form not in _KINDS.values():
-            file, data = str(path), self._files[path]
+            file = str(path)
             line, column = _position(data, span.start)
             last = _position(data, span.end)
         return Gap(
             0, "placeholder", printable(file), line, column, *last, printable(span.written),
-            _hint(span.written), passage, sentence, span.cites, None, path, span,
+            _hint(span.written), passage, sentence, span.cites, None,
+            _lead(before, passage.sentences[sentence]), path, span,
         )  # fmt: skip
 
     def _claims(self, draft: Draft, min_probability: float | None) -> list[Gap]:
@@ -370,6 +388,21 @@ def _position(data: bytes, at: int) -> tuple[int, int]:
     """Return line and column, from 1 and in characters, of a byte of a text."""
     start = data.rfind(b"\n", 0, at) + 1
     return data.count(b"\n", 0, at) + 1, len(data[start:at].decode("utf-8", "replace")) + 1
+
+
+_LEAD = 400
+"""Bytes before a gap that may be words of its sentence."""
+_CITED = re.compile(
+    r"\n\s*\n|[.!?]\s|\\[A-Za-z]*[Cc]ite[A-Za-z]*\*?(?:\[[^][]*\])*(?:\{[^{}]*\})?|\[[^][]*@[^][]*\]"
+    r"|@[\w:-]+|`[^`\n]*`|\[\?+\]"
+)
+
+
+def _lead(before: str, sentence: str) -> str:
+    """Return the words of a sentence in the text before a gap, after the citation before it."""
+    parts = [part for part in _CITED.split(before) if _WORD.search(part)]
+    own = set(_WORD.findall(sentence))
+    return " ".join(word for word in _WORD.findall(parts[-1]) if word in own) if parts else ""
 
 
 _NO_HINT = frozenset(
