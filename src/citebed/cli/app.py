@@ -36,6 +36,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "index": ("search", "Index a collection for searching."),
     "search": ("search", "Search with a set of queries and save the rankings."),
     "recommend": ("recommendation", "Recommend papers that a text should cite."),
+    "fill": ("fill", "Find missing citations in a draft, suggest papers, fill them in."),
     "find": ("search", "Look up documents by words, author, year or key."),
     "tune": ("search", "Tune ranking weights on your drafts or judgements."),
     "train": ("trained_models", "Train encoders and rankers on your own citations."),

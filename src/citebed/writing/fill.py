@@ -9,8 +9,8 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +24,10 @@ from citebed.errors import CitebedError
 from citebed.files.environment import state_folder
 from citebed.files.output_files import find_free_path, update_file, write_file
 from citebed.frames import TableResult
+from citebed.options import option
 from citebed.records import Document
 from citebed.writing.gaps import Gap, Gaps, Span, fill_spans, find_gaps
-from citebed.wording import count, printable
+from citebed.wording import printable
 
 if TYPE_CHECKING:
     from citebed.retrieval.recommend.recommendations import Recommendation, Recommendations
@@ -38,25 +39,35 @@ _OFFICE = ("word", "opendocument")
 
 @dataclass(frozen=True, kw_only=True)
 class FillOptions:
-    """What to look for and to suggest.
+    """What to look for, and what to suggest."""
 
-    ``k``: suggestions for each gap. ``gaps``: also sentences that make a claim without a citation,
-    with at least the probability ``min_gap`` that one is missing. ``min_probability``: only
-    suggestions with at least this probability of being right. ``before``: only papers up to this
-    date. ``bib``: your .bib files, in addition to the draft's own; new entries go into the first.
-    """
-
-    k: int = 5
-    gaps: bool = False
-    min_gap: float | None = None
-    min_probability: float | None = None
-    before: str | None = None
-    bib: tuple[Path, ...] = ()
+    k: int = option(5, "Number of suggestions for each gap.", "-k", min=1)
+    find_gaps: bool = option(
+        False, "Also find sentences that make a claim and cite nothing, not only placeholders."
+    )
+    gap_probability: float | None = option(
+        None,
+        "With --find-gaps: show only sentences that lack a citation with at least this probability.",
+        min=0.0,
+        max=1.0,
+    )
+    min_probability: float | None = option(
+        None,
+        "Show only suggestions with at least this probability of being right.",
+        min=0.0,
+        max=1.0,
+    )
+    before: str | None = option(
+        None, "Only papers published up to this year or date, e.g. 2019 or 2019-07-31."
+    )
+    bib: tuple[Path, ...] = option(
+        (), "Your .bib file: its keys are used, and new entries are appended (repeatable)."
+    )
 
     def __post_init__(self) -> None:
         if self.k < 1:
             raise CitebedError(f"k is {self.k}; expected at least 1 suggestion for each gap")
-        for value in (self.min_gap, self.min_probability):
+        for value in (self.gap_probability, self.min_probability):
             if value is not None and not 0 <= value <= 1:
                 raise CitebedError(f"the probability is {value}; expected a number from 0 to 1")
 
@@ -334,7 +345,7 @@ def fill_draft(
     options = options or FillOptions()
     gaps = draft
     if not isinstance(gaps, Gaps):
-        gaps = find_gaps(draft, claims=options.gaps, min_probability=options.min_gap)  # type: ignore[arg-type]
+        gaps = find_gaps(draft, claims=options.find_gaps, min_probability=options.gap_probability)  # type: ignore[arg-type]
     found = None
     if len(gaps):
         passages = tuple(gap.suggestion_context for gap in gaps)
@@ -352,8 +363,6 @@ _SPARE = 3
 
 
 def _without_passages(draft: Draft, passages: Sequence[Any]) -> Draft:
-    from dataclasses import replace
-
     return replace(draft, passages=tuple(passages), notes=())
 
 
