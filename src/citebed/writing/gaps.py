@@ -210,6 +210,12 @@ class _Finder:
             self._spans += [(path, span) for span in spans]
             self._by_file[path] = list(range(first, len(self._spans)))
         marks = {}
+        if self._form in ("word", "opendocument"):
+            from citebed.writing.office_citations import mark_office
+
+            own = {n: self._spans[n][1] for n in self._by_file[path]}
+            texts = {span: span.style.write([_MARK.format(n)]) for n, span in own.items()}
+            return mark_office(data, str(path), texts)
         for number in self._by_file[path]:
             span = self._spans[number][1]
             style = span.style if span.style.is_name else _MARK_STYLES.get(self._form, span.style)
