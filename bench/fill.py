@@ -3,7 +3,11 @@
 Drafts are made by emptying every citation of papers that no model was trained on: a thesis in
 LaTeX, the 50 citing papers of ACM-CR, and journal papers with their JATS. WORK is a folder for the
 collections, which are made when they are missing; ACM-CR takes some minutes. The right papers of a
-gap are those that its author cited there. ``--write`` puts the tables into docs/fill.md.
+gap are those that its author cited there; gaps that cite nothing in the collection do not count.
+
+The second table shows ``--find-gaps``: which sentences cite, for papers of a field that the model
+did not learn from. ``--train`` learns from both fields and writes the model. ``--write`` puts the
+tables into docs/fill.md.
 
     python bench/fill.py work/ --write
 """
@@ -11,20 +15,29 @@ gap are those that its author cited there. ``--write`` puts the tables into docs
 from __future__ import annotations
 
 import argparse
+import json
 import re
-import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+from common import shared_data, write_between
+from fields import interval
 from lxml import etree
+from scipy.optimize import minimize
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from common import shared_data
-
+import citebed
+from citebed.retrieval.recommend.recommender import Recommender
 from citebed.text.markers import markers
 from citebed.text.normalise import fold
+from citebed.writing import claims
+from citebed.writing.fill import FillOptions, fill_draft
+from citebed.writing.gaps import find_gaps
+
+MODEL = Path(claims.__file__).with_name("claims.json")
+DEPTHS = (1, 3, 5, 10)
 
 GAP = "[@]"
 
@@ -176,3 +189,198 @@ def journal_references(folder: Path) -> str:
             )
             entries.append(f"@article{{{path.stem}#{ref.get('id')},\n{lines}}}\n")
     return "\n".join(entries)
+
+
+# --- Suggestions ----------------------------------------------------------------------------------
+
+
+def collections(work: Path, data: Path) -> dict[str, Path]:
+    """Return the collections by name, and make those that are missing."""
+    work.mkdir(parents=True, exist_ok=True)
+    acm = data / "acm-cr" / "acm-dl.tar.xz"
+    bibs = sorted((data / "theses" / "153957").glob("articles/*/*.bib"))
+    listed = work / "journals.bib"
+    listed.write_text(journal_references(data / "journals"))
+    sources = {"thesis": bibs, "journals": [listed], "acm": [acm], "thesis and acm": [*bibs, acm]}
+    rules = {"rules": "acm-cr", "exclude": data / "acm-cr" / "blacklist.txt"}
+    for name, paths in sources.items():
+        if not (work / name / "index").is_dir():
+            citebed.create(work / name, paths, **(rules if acm in paths else {})).index(quiet=True)
+    return {name: work / name for name in sources}
+
+
+def places(drafts: Iterable[Emptied], collection: Path, bib: Sequence[Path]) -> list[tuple]:
+    """Return for each gap: the paper, and the rank of the first right suggestion with the sentence
+    alone, and with its context."""
+    recommender = Recommender(collection, warm=True)
+    table = recommender.collection.documents.select("doc_id", "cite_key", "doi", "keys")
+    ids: dict[str, str] = {}
+    for row in table.iter_rows(named=True):
+        for name in (row["doc_id"], row["cite_key"], row["doi"], *(row["keys"] or ())):
+            ids.setdefault(name or "", row["doc_id"])
+    found = []
+    for draft in drafts:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"{draft.name}{draft.ending}"
+            path.write_text(draft.text)
+            filling = fill_draft(path, recommender, FillOptions(k=max(DEPTHS), bib=tuple(bib)))
+        gaps = [gap for gap in filling.gaps if gap.written in ("[@]", "@", "")]
+        for gap, cites in zip(gaps, draft.cites, strict=True):
+            right = {ids[name] for name in cites if name in ids}
+            if not right:
+                continue
+            context = [each.doc_id for each in filling.suggestions(gap)]
+            try:
+                plain = recommender.recommend(gap.text, max(DEPTHS), min_probability=0)
+                alone = [each.doc_id for each in plain]
+            except citebed.CitebedError:
+                alone = []
+            ranks = (
+                next((at for at, name in enumerate(names, 1) if name in right), 999)
+                for names in (alone, context)
+            )
+            found.append((draft.name, *ranks))
+    return found
+
+
+def suggestion_rows(work: Path, data: Path) -> list[str]:
+    """Return the table of suggestions."""
+    own = collections(work, data)
+    thesis_folder = data / "theses" / "153957"
+    bibs = sorted(thesis_folder.glob("articles/*/*.bib"))
+    cases = {
+        "thesis, its .bib files as library": (thesis(thesis_folder), own["thesis"], ()),
+        "thesis, .bib files inside ACM-CR": (thesis(thesis_folder), own["thesis and acm"], ()),
+        "the same, with --bib": (thesis(thesis_folder), own["thesis and acm"], bibs),
+        "17 journal papers, all their references": (
+            journals(data / "journals"), own["journals"], ()
+        ),
+        "50 citing papers of ACM-CR": (acm_cr(data / "acm-cr" / "papers"), own["acm"], ()),
+    }  # fmt: skip
+    lines = [
+        "| | gaps | asked with | first 1 | first 3 | first 5 | first 10 |",
+        "| :-- | --: | :-- | --: | --: | --: | --: |",
+    ]
+    for name, (drafts, folder, bib) in cases.items():
+        found = places(drafts, folder, bib)
+        papers = [row[0] for row in found]
+        for at, label in ((1, "sentence"), (2, "and its context")):
+            ranks = np.array([row[at] for row in found])
+            cells = []
+            for depth in DEPTHS:
+                hits = (ranks <= depth).astype(float)
+                low, high = interval(hits, papers)
+                cells.append(f"{hits.mean():.2f} [{low:.2f}, {high:.2f}]")
+            size = f"{len(found):,}" if at == 1 else ""
+            lines.append(f"| {name if at == 1 else ''} | {size} | {label} | {' | '.join(cells)} |")
+    return lines
+
+
+# --- Sentences that lack a citation ---------------------------------------------------------------
+
+
+class Sentences(NamedTuple):
+    """The features of sentences, and whether they cite."""
+
+    table: np.ndarray
+    cites: np.ndarray
+
+
+def read_sentences(drafts: Iterable[Emptied]) -> Sentences:
+    """Return the sentences of papers; those that cite are those with gaps."""
+    rows, cites = [], []
+    for draft in drafts:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"{draft.name}{draft.ending}"
+            path.write_text(draft.text)
+            gaps = find_gaps(path)
+        citing = {(gap.passage.number, gap.sentence) for gap in gaps}
+        sentences = [
+            (passage, number)
+            for passage in gaps.draft.passages
+            if not passage.silent
+            for number in range(len(passage.sentences))
+        ]
+        if sentences:
+            rows.append(claims.claim_features(sentences))
+            cites += [(passage.number, number) in citing for passage, number in sentences]
+    return Sentences(np.vstack(rows), np.array(cites, float))
+
+
+def learn(parts: Sequence[Sentences], penalty: float = 30.0) -> tuple[np.ndarray, float]:
+    """Return weights and constant of a logistic regression with a ridge penalty."""
+    table = np.vstack([part.table for part in parts])
+    cites = np.concatenate([part.cites for part in parts])
+    mean, spread = table.mean(0), table.std(0) + 1e-9
+    scaled = np.c_[(table - mean) / spread, np.ones(len(table))]
+
+    def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
+        odds = scaled @ weights
+        own = np.r_[weights[:-1], 0]
+        value = np.logaddexp(0, odds).sum() - cites @ odds + penalty * own @ own / 2
+        return value, scaled.T @ (1 / (1 + np.exp(-odds)) - cites) + penalty * own
+
+    fitted = minimize(loss, np.zeros(scaled.shape[1]), jac=True, method="L-BFGS-B").x
+    weights = fitted[:-1] / spread
+    return weights, float(fitted[-1] - weights @ mean)
+
+
+def claim_rows(sets: dict[str, Sentences]) -> list[str]:
+    """Return the table of ``--find-gaps``: learned from one field, tested on another."""
+    lines = [
+        "| learned from | tested on | sentences that cite | rule | precision | recall |",
+        "| :-- | :-- | --: | :-- | --: | --: |",
+    ]
+    names = list(claims.FEATURES)
+    for test, part in sets.items():
+        others = [name for name in sets if name != test and name != "thesis"]
+        weights, constant = learn([sets[name] for name in others])
+        odds = part.table @ weights + constant
+        probability = 1 / (1 + np.exp(-odds))
+        by = {name: part.table[:, names.index(name)] for name in names}
+        rules = {
+            "baseline: others' work named, no \"we\"": (by["others"] > 0) & (by["own"] == 0),
+            **{f"probability ≥ {least:.1f}": probability >= least for least in (0.5, 0.6, 0.7, 0.8)},
+        }
+        for at, (rule, chosen) in enumerate(rules.items()):
+            right = part.cites[chosen].sum()
+            precision = f"{right / chosen.sum():.2f}" if chosen.any() else "–"
+            about = f"{part.cites.sum():,.0f} of {len(part.cites):,}" if at == 0 else ""
+            head = f"{', '.join(others) if at == 0 else ''} | {test if at == 0 else ''}"
+            recall = right / part.cites.sum()
+            lines.append(f"| {head} | {about} | {rule} | {precision} | {recall:.2f} |")
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("work", type=Path)
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/fill.md")
+    parser.add_argument("--train", action="store_true", help="write the model of --find-gaps")
+    parser.add_argument("--only", choices=("suggestions", "claims"))
+    given = parser.parse_args()
+    data = shared_data("acm-cr").parent
+    tables = {}
+    if given.only != "suggestions":
+        sets = {
+            "computer science (ACM-CR)": read_sentences(acm_cr(data / "acm-cr" / "papers")),
+            "life sciences and others (journals)": read_sentences(journals(data / "journals")),
+            "thesis": read_sentences(thesis(data / "theses" / "153957")),
+        }
+        tables["claims"] = claim_rows(sets)
+        if given.train:
+            weights, constant = learn([part for name, part in sets.items() if name != "thesis"])
+            named = zip(claims.FEATURES, weights.round(4).tolist(), strict=True)
+            about = "learned by bench/fill.py --train from sentences of 50 papers of ACM-CR and 17 journal papers"
+            values = {"about": about, "constant": round(constant, 4), "weights": dict(named)}
+            MODEL.write_text(json.dumps(values, indent=1) + "\n")
+    if given.only != "claims":
+        tables["suggestions"] = suggestion_rows(given.work, data)
+    for name, lines in tables.items():
+        print(f"\n{name}\n", *lines, sep="\n")
+        if given.write:
+            write_between("fill.md", name, "\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()
