@@ -29,6 +29,7 @@ from lxml import etree
 from scipy.optimize import minimize
 
 import citebed
+from citebed.collection import ImportOptions, import_sources, load_profile, read_exclusions
 from citebed.retrieval.recommend.recommender import Recommender
 from citebed.text.markers import markers
 from citebed.text.normalise import fold
@@ -126,7 +127,11 @@ def _marked(element: etree._Element) -> str:
             pieces.append(_marked(child) if isinstance(child.tag, str) else "")
         pieces.append(child.tail or "")
     text = "".join(pieces)
-    return text.replace("@", " at ").replace("[", "(").replace("]", ")") if element.tag == "p" else text
+    return (
+        text.replace("@", " at ").replace("[", "(").replace("]", ")")
+        if element.tag == "p"
+        else text
+    )
 
 
 def _gap(run: str, known: dict[str, int], cites: list[frozenset[str]], paper: str) -> str:
@@ -202,7 +207,8 @@ def collections(work: Path, data: Path) -> dict[str, Path]:
     listed = work / "journals.bib"
     listed.write_text(journal_references(data / "journals"))
     sources = {"thesis": bibs, "journals": [listed], "acm": [acm], "thesis and acm": [*bibs, acm]}
-    rules = {"rules": "acm-cr", "exclude": data / "acm-cr" / "blacklist.txt"}
+    excluded = read_exclusions(data / "acm-cr" / "blacklist.txt")
+    rules = {"rules": load_profile("acm-cr").with_options(exclude=excluded)}
     for name, paths in sources.items():
         if not (work / name / "index").is_dir():
             citebed.create(work / name, paths, **(rules if acm in paths else {})).index(quiet=True)
@@ -339,8 +345,10 @@ def claim_rows(sets: dict[str, Sentences]) -> list[str]:
         probability = 1 / (1 + np.exp(-odds))
         by = {name: part.table[:, names.index(name)] for name in names}
         rules = {
-            "baseline: others' work named, no \"we\"": (by["others"] > 0) & (by["own"] == 0),
-            **{f"probability ≥ {least:.1f}": probability >= least for least in (0.5, 0.6, 0.7, 0.8)},
+            'baseline: others\' work named, no "we"': (by["others"] > 0) & (by["own"] == 0),
+            **{
+                f"probability ≥ {least:.1f}": probability >= least for least in (0.5, 0.6, 0.7, 0.8)
+            },
         }
         for at, (rule, chosen) in enumerate(rules.items()):
             right = part.cites[chosen].sum()
@@ -353,7 +361,9 @@ def claim_rows(sets: dict[str, Sentences]) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("work", type=Path)
     parser.add_argument("--write", action="store_true", help="put the tables into docs/fill.md")
     parser.add_argument("--train", action="store_true", help="write the model of --find-gaps")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -33,7 +32,9 @@ class FillCommand(FillOptions):
 
     interactive: bool = option(False, "Choose in the terminal; a later call continues.", "-i")
     accept_first: bool = option(
-        False, "Fill each gap with its first suggestion; best with --min-probability."
+        False,
+        "Fill each gap with its first suggestion, if that has at least --min-probability "
+        "(default: 0.4).",
     )
     write: Path | None = option(
         None, "Write the filled draft to this new file or folder, with a .bib file beside it."
@@ -73,6 +74,8 @@ def fill(
     Example: citebed fill mine/ draft.tex --accept-first --min-probability 0.5 --diff
     """
     from citebed.cli.search import open_both
+    from citebed.report.terminal import exact
+    from citebed.retrieval.ranking.confidence import FAIR
     from citebed.retrieval.recommend.recommender import Recommender
     from citebed.writing.collection_choice import find_collection
     from citebed.writing.fill import fill_draft
@@ -99,10 +102,15 @@ def fill(
     if options.interactive:
         is_done = choose_in_terminal(filling, input)
     if options.accept_first:
-        accepted = filling.accept_first(options.min_probability or 0.0)
+        accepted = filling.accept_first(
+            FAIR if (least := options.min_probability) is None else least
+        )
         say(f"filled {accepted} of {count(len(filling.gaps), 'gap')}")
     if options.diff:
-        typer.echo(filling.diff(), nl=False)
+        if sys.stdout.isatty():
+            typer.echo(filling.diff(), nl=False)
+        else:  # a patch must have the bytes of the draft
+            exact().write(filling.diff())
     elif (options.write or options.in_place) and is_done:
         _write(filling, options)
     elif output.is_rows:

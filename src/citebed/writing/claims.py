@@ -98,7 +98,9 @@ def claim_probabilities(sentences: Sequence[Sentence]) -> NDArray[np.float64]:
 
 @cache
 def _model() -> dict[str, Any]:
-    values: dict[str, Any] = json.loads(files(__package__).joinpath("claims.json").read_text("utf-8"))
+    values: dict[str, Any] = json.loads(
+        files(__package__).joinpath("claims.json").read_text("utf-8")
+    )
     return values
 
 

@@ -225,11 +225,15 @@ class Filling(TableResult):
         names = {path: out for path in files}
         if out.is_dir() or set(files) - {main}:
             if out.exists() and not out.is_dir():
-                raise CitebedError(f"{printable(out)} is a file, but several files change. Name a folder.")
+                raise CitebedError(
+                    f"{printable(out)} is a file, but several files change. Name a folder."
+                )
             names = {path: out / _relative(path, main.parent) for path in files}
         for target in names.values():
             if target.exists():
-                raise CitebedError(f"{printable(target)} exists already. Name a new file, or remove it.")
+                raise CitebedError(
+                    f"{printable(target)} exists already. Name a new file, or remove it."
+                )
         bib, start = self._new_bib(out if out.is_dir() or set(files) - {main} else out.parent, out)
         written = self._write_entries(bib, start)
         for path, data in files.items():
@@ -261,7 +265,9 @@ class Filling(TableResult):
 
             def change(now: bytes, before: bytes = before, data: bytes = data) -> bytes:
                 if now != before:
-                    raise CitebedError(f"{printable(self.gaps.path)} has changed meanwhile. Run again.")
+                    raise CitebedError(
+                        f"{printable(self.gaps.path)} has changed meanwhile. Run again."
+                    )
                 return data
 
             update_file(path, change)
@@ -302,7 +308,9 @@ class Filling(TableResult):
         stored = {names[number]: list(ids) for number, ids in self.chosen.items()}
         path = _state_file(self.gaps.path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, json.dumps({"draft": str(self.gaps.path), "choices": stored}), private=True)
+        write_file(
+            path, json.dumps({"draft": str(self.gaps.path), "choices": stored}), private=True
+        )
 
     def resume(self) -> int:
         """Take over stored choices for gaps that still exist, and return their number."""

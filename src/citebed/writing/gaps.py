@@ -261,7 +261,9 @@ class _Finder:
         place = passage.places[sentence] if sentence < len(passage.places) else Place()
         file, line, column = draft.file_of(place), place.line, place.column
         last, data = (line, column), self._files[path]
-        before = span.lead or data[max(0, span.start - _LEAD) : span.start].decode("utf-8", "replace")
+        before = span.lead or data[max(0, span.start - _LEAD) : span.start].decode(
+            "utf-8", "replace"
+        )
         if self._form not in _KINDS.values():
             file = str(path)
             line, column = _position(data, span.start)
@@ -595,8 +597,9 @@ def _is_prose(text: str, match: re.Match[str], form: str) -> bool:
     following = text[match.end() : match.end() + 1]
     if form == "typst":
         return not (match[0].startswith("[") and re.search(r"[\w\])]$", before))
-    if form in ("markdown", "notebook", "rst") and match[0].startswith("["):
-        return not before.endswith("]") and following not in ("(", "[", ":")
+    if form in ("markdown", "notebook", "rst"):
+        is_link = match[0].startswith("[") and following in ("(", "[", ":")
+        return not (before.endswith("]") or is_link)
     return not (match[0].startswith("[") and _AFTER_COMMAND.search(before))
 
 

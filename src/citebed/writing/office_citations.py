@@ -224,7 +224,9 @@ def _code(documents: Sequence[Document], span: Span) -> tuple[str, str]:
         (data,) = json.loads(format_csl([(document, document.doc_id)]))
         address = f"https://doi.org/{document.doi}" if document.doi else document.url
         # Zotero looks items up by URI; without one, it would take the id for one of its own.
-        address = address or f"urn:citebed:{hashlib.sha256(document.doc_id.encode()).hexdigest()[:16]}"
+        address = (
+            address or f"urn:citebed:{hashlib.sha256(document.doc_id.encode()).hexdigest()[:16]}"
+        )
         data["id"] = address
         items.append({"id": address, "uris": [address], "itemData": data})
     value = {
@@ -248,7 +250,9 @@ def _reference_mark(documents: Sequence[Document], span: Span) -> bytes:
     code, shown = _code(documents, span)
     name = f"{code} RND{hashlib.sha256(code.encode()).hexdigest()[:10]}"
     mark = f"text:name={quoteattr(name)}/>"
-    return f"<text:reference-mark-start {mark}{escape(shown)}<text:reference-mark-end {mark}".encode()
+    return (
+        f"<text:reference-mark-start {mark}{escape(shown)}<text:reference-mark-end {mark}".encode()
+    )
 
 
 def _field(
