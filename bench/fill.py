@@ -1,4 +1,4 @@
-"""How often ``citebed fill`` suggests the paper that the author cited: ``python bench/fill.py WORK``.
+"""How often ``citebed fill`` suggests the paper that an author cited: ``bench/fill.py WORK``.
 
 Drafts are made by emptying every citation of papers that no model was trained on: a thesis in
 LaTeX, the 50 citing papers of ACM-CR, and journal papers with their JATS. WORK is a folder for the
@@ -23,19 +23,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from common import shared_data, write_between
-from fields import interval
 from lxml import etree
 from scipy.optimize import minimize
 
 import citebed
-from citebed.collection import ImportOptions, import_sources, load_profile, read_exclusions
+from citebed.collection import load_profile, read_exclusions
 from citebed.retrieval.recommend.recommender import Recommender
 from citebed.text.markers import markers
 from citebed.text.normalise import fold
 from citebed.writing import claims
 from citebed.writing.fill import FillOptions, fill_draft
 from citebed.writing.gaps import find_gaps
+from common import shared_data, write_between
+from fields import interval
 
 MODEL = Path(claims.__file__).with_name("claims.json")
 DEPTHS = (1, 3, 5, 10)
@@ -74,7 +74,7 @@ def acm_cr(papers: Path) -> Iterator[Emptied]:
                 numbers = [n.strip() for n in (sentence.get("cites") or "").split(",") if n.strip()]
                 found = [each for each in markers(text) if each.cites]
                 named = [[c for c in each.cites if c in numbers] for each in found]
-                if numbers and set(sum(named, [])) == set(numbers):
+                if numbers and {number for own in named for number in own} == set(numbers):
                     pieces, at = [], 0
                     for marker, own in zip(found, named, strict=True):
                         if own:
@@ -112,7 +112,7 @@ def journals(folder: Path) -> Iterator[Emptied]:
             if each.tag == "title":
                 lines += [f"## {fold(''.join(each.itertext()))}", ""]
                 continue
-            text = _RUN.sub(lambda match: _gap(match[0], known, cites, path.stem), _marked(each))
+            text = _RUN.sub(lambda match: _gap(match[0], known, cites, path.stem), _marked(each))  # noqa: B023
             lines += [re.sub(r"\s+", " ", text).strip(), ""]
         yield Emptied("journals", path.stem, "\n".join(lines), ".md", cites)
 
@@ -154,7 +154,9 @@ def thesis(folder: Path) -> Iterator[Emptied]:
         cites: list[frozenset[str]] = []
 
         def empty(match: re.Match[str]) -> str:
-            cites.append(frozenset(key.strip() for key in match[1].split(",")))
+            cites.append(  # noqa: B023 - called at once
+                frozenset(key.strip() for key in match[1].split(","))
+            )
             return "\\cite{}"
 
         text = "\n".join(re.sub(r"(?<!\\)%.*", "", line) for line in path.read_text().split("\n"))
@@ -179,7 +181,7 @@ def journal_references(folder: Path) -> str:
             if title is None:
                 continue
             names = [
-                f"{fold(name.findtext('surname') or '')}, {fold(name.findtext('given-names') or '')}"
+                ", ".join(fold(name.findtext(part) or "") for part in ("surname", "given-names"))
                 for name in ref.iter("name")
             ]
             fields = {
@@ -339,7 +341,7 @@ def claim_rows(sets: dict[str, Sentences]) -> list[str]:
     ]
     names = list(claims.FEATURES)
     for test, part in sets.items():
-        others = [name for name in sets if name != test and name != "thesis"]
+        others = [name for name in sets if name not in (test, "thesis")]
         weights, constant = learn([sets[name] for name in others])
         odds = part.table @ weights + constant
         probability = 1 / (1 + np.exp(-odds))
@@ -381,7 +383,7 @@ def main() -> None:
         if given.train:
             weights, constant = learn([part for name, part in sets.items() if name != "thesis"])
             named = zip(claims.FEATURES, weights.round(4).tolist(), strict=True)
-            about = "learned by bench/fill.py --train from sentences of 50 papers of ACM-CR and 17 journal papers"
+            about = "bench/fill.py --train, from 50 papers of ACM-CR and 17 journal papers"
             values = {"about": about, "constant": round(constant, 4), "weights": dict(named)}
             MODEL.write_text(json.dumps(values, indent=1) + "\n")
     if given.only != "claims":

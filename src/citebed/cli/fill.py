@@ -52,7 +52,7 @@ class FillOutput(RowOptions):
     )
 
 
-def fill(
+def fill(  # noqa: PLR0912 - one branch for each way of output
     sources: Annotated[
         list[Path],
         typer.Argument(

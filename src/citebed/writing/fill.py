@@ -26,8 +26,8 @@ from citebed.files.output_files import find_free_path, update_file, write_file
 from citebed.frames import TableResult
 from citebed.options import option
 from citebed.records import Document
-from citebed.writing.gaps import Gap, Gaps, Span, fill_spans, find_gaps
 from citebed.wording import printable
+from citebed.writing.gaps import Gap, Gaps, Span, fill_spans, find_gaps
 
 if TYPE_CHECKING:
     from citebed.retrieval.recommend.recommendations import Recommendation, Recommendations
@@ -47,7 +47,7 @@ class FillOptions:
     )
     gap_probability: float | None = option(
         None,
-        "With --find-gaps: show only sentences that lack a citation with at least this probability.",
+        "With --find-gaps: show only sentences with at least this probability to lack a citation.",
         min=0.0,
         max=1.0,
     )
@@ -222,7 +222,7 @@ class Filling(TableResult):
         file for new entries; return the paths. The original stays as it is."""
         out, files = Path(out), self.filled()
         main = self.gaps.path
-        names = {path: out for path in files}
+        names = dict.fromkeys(files, out)
         if out.is_dir() or set(files) - {main}:
             if out.exists() and not out.is_dir():
                 raise CitebedError(

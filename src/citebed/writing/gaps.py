@@ -27,7 +27,6 @@ from citebed.files.file_kinds import HEAD_BYTES, NOTEBOOK, OPEN_DOCUMENT, WORD, 
 from citebed.text.regex import compile_regex
 from citebed.wording import printable
 
-
 _FEWEST_WORDS = 5
 
 

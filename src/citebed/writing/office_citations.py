@@ -59,7 +59,7 @@ class _Part:
     paragraphs: list[list[_Char]] = field(default_factory=list)
     properties: dict[int, bytes] = field(default_factory=dict)
 
-    def read(self) -> None:
+    def read(self) -> None:  # noqa: PLR0915 - handlers that share the parser's state
         """Read the part; raise ``CitebedError`` if it is not valid."""
         parser = expat.ParserCreate()
         parser.buffer_text = False
@@ -88,7 +88,7 @@ class _Part:
             elif open_paragraphs and local in ("tab", "br", "s", "line-break", "note"):
                 open_paragraphs[-1].append(_Char(_BREAK, at, at, 0, (0, 0)))
 
-        def end(name: str) -> None:
+        def end(_: str) -> None:
             nonlocal hidden
             local = open_names.pop()
             hidden -= local in _HIDDEN
@@ -225,7 +225,7 @@ def _code(documents: Sequence[Document], span: Span) -> tuple[str, str]:
         address = f"https://doi.org/{document.doi}" if document.doi else document.url
         # Zotero looks items up by URI; without one, it would take the id for one of its own.
         address = (
-            address or f"urn:citebed:{hashlib.sha256(document.doc_id.encode()).hexdigest()[:16]}"
+            address or "urn:citebed:" + hashlib.sha256(document.doc_id.encode()).hexdigest()[:16]
         )
         data["id"] = address
         items.append({"id": address, "uris": [address], "itemData": data})

@@ -54,7 +54,8 @@ def test_suggestions_have_reasons_and_falling_probabilities(
     assert [gap.line for gap in filling.gaps] == [3, 4]
     for gap in filling.gaps:
         found = filling.suggestions(gap)
-        assert len(found) == 3 and all(each.reason for each in found)
+        assert len(found) == 3
+        assert all(each.reason for each in found)
         values = [each.probability or 0.0 for each in found]
         assert values == sorted(values, reverse=True)
     assert filling.table.height == len(filling.rows) == 6
@@ -74,7 +75,8 @@ def test_write_leaves_the_original_and_existing_files_alone(
     expected = TEXT.replace("\\cite{}", f"\\cite{{{one}}}").replace("[?]", f"\\cite{{{two}}}")
     assert out.read_text() == expected
     bib = paths[1].read_text()
-    assert bib.startswith(MINE) and {one, two} <= set(re.findall(r"@\w+\{([^,]+),", bib))
+    assert bib.startswith(MINE)
+    assert {one, two} <= set(re.findall(r"@\w+\{([^,]+),", bib))
     assert draft.read_text() == TEXT and (draft.parent / "refs.bib").read_text() == MINE
     with pytest.raises(CitebedError, match="exists already"):
         filling.write(out)

@@ -73,7 +73,7 @@ def test_a_gap_knows_its_sentence_place_and_hint(tmp_path: Path) -> None:
     first, second = gaps_in(tmp_path, text, ".md")
     assert (first.line, first.column, first.hint) == (5, 38, "Smith 2019")
     assert first.text == second.text == "Größe zählt, as oaks show, and elms."
-    assert first.passage.section == "Trees"
+    assert second.passage == first.passage
     assert (first.lead, second.lead) == ("Größe zählt as oaks show", "and elms")
 
 

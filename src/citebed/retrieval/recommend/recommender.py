@@ -238,7 +238,7 @@ class Recommender:
             self.prepare()
         return self._recommend(sources, chosen, notes)
 
-    def _recommend(
+    def _recommend(  # noqa: PLR0912, PLR0915 - one step after the other
         self, sources: Sequence[_Source], options: RecommendOptions, notes: Sequence[str] = ()
     ) -> Recommendations:
         bib_texts = [text for source in sources for text in source.draft.library]
@@ -360,7 +360,7 @@ class Recommender:
     def _add_context(
         self, found: Candidates, passage: Passage, options: RecommendOptions, owned: Sized[str]
     ) -> Candidates:
-        """Re-rank the candidates of a passage by the texts around it, and by ``owned`` documents."""
+        """Re-rank the candidates of a passage by the texts around it and ``owned`` documents."""
         scores, odds = found.scores.copy(), _log_odds(found.probabilities)
         total, nobody = 1.0, Judged()
         for sentences in passage.context:
