@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from tests.campaigns import links, listed_items, small_campaign, with_lists
+from tests.campaigns import links, listed_items, small_campaign, with_lists, write_collection
 
 AIM_RATE = 300
 AIM_MS = 250
@@ -82,6 +82,7 @@ def main() -> None:
 def prepare(folder: Path, number: int, database: str | None) -> list[Judge]:
     """A campaign in which so many judges have lists of fifteen documents."""
     authors = [f"Judge {n}" for n in range(1, number + 1)]
+    write_collection(folder, max(number + 5, 40))  # judge n cites d(n) to d(n + 4)
     campaign = with_lists(small_campaign(folder, authors, database=database), 15)
     judges = [Judge(token, listed_items(campaign, code)) for code, token in links(campaign).items()]
     campaign.database.close()

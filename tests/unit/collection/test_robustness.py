@@ -48,7 +48,7 @@ def test_a_hostile_file_does_no_harm(
         monkeypatch.setattr(parser, "IN_PROCESS_BYTES", 1 << 40)
     source = tmp_path / "in"
     source.mkdir()
-    item.put(source, sized(5, MEGABYTES) if item.grows or "lent" in item.name else MEGABYTES)
+    item.put(source, sized(2, MEGABYTES) if item.grows or "lent" in item.name else MEGABYTES)
     ran = import_twice(tmp_path / "c", source)
     said = list(accounting.table(tmp_path / "c", "import/problems")["what"])
     assert item.gives(ran.value("records")), said[:3]
