@@ -130,4 +130,4 @@ def claim_features(sentences: Sequence[Sentence]) -> NDArray[np.float64]:
             _FOLLOWS.match(text) is not None, ":" in text or ";" in text,
             *(re.search(pattern, section) is not None for pattern in _SECTIONS.values()),
         ])  # fmt: skip
-    return np.c_[np.array(rows, np.float64), kinds]
+    return np.hstack([np.array(rows, np.float64), kinds[:, None]])

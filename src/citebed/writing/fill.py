@@ -238,7 +238,7 @@ class Filling(TableResult):
         written = self._write_entries(bib, start)
         for path, data in files.items():
             names[path].parent.mkdir(parents=True, exist_ok=True)
-            write_file(names[path], data)  # type: ignore[arg-type]
+            write_file(names[path], data)
         return (*names.values(), *written)
 
     def _new_bib(self, folder: Path, out: Path) -> tuple[Path, bytes]:

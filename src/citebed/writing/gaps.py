@@ -407,7 +407,7 @@ _CITED = re.compile(
 
 def _lead(before: str, sentence: str) -> str:
     """Return the words of a sentence in the text before a gap, after the citation before it."""
-    parts = [part for part in _CITED.split(before) if _WORD.search(part)]
+    parts = [part for part in _CITED.split(PLACEHOLDER.sub("\n\n", before)) if _WORD.search(part)]
     own = set(_WORD.findall(sentence))
     return " ".join(word for word in _WORD.findall(parts[-1]) if word in own) if parts else ""
 

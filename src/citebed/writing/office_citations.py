@@ -258,7 +258,7 @@ def _reference_mark(documents: Sequence[Document], span: Span) -> bytes:
 def _field(
     part: _Part, char: _Char, documents: Sequence[Document], span: Span
 ) -> Iterator[tuple[int, int, bytes]]:
-    """Yield the edits that close the run at a character, and put a field between it and the rest."""
+    """Yield the edits that end a run at a character, and put a field before its rest."""
     opening = re.match(rb"<(?:([\w.-]+):)?t\b", part.data[char.tag[0] : char.tag[1]])
     if opening is None:
         raise CitebedError(f"{part.package.name}: {part.member} in it has an unknown structure")

@@ -77,7 +77,8 @@ def test_write_leaves_the_original_and_existing_files_alone(
     bib = paths[1].read_text()
     assert bib.startswith(MINE)
     assert {one, two} <= set(re.findall(r"@\w+\{([^,]+),", bib))
-    assert draft.read_text() == TEXT and (draft.parent / "refs.bib").read_text() == MINE
+    assert draft.read_text() == TEXT
+    assert (draft.parent / "refs.bib").read_text() == MINE
     with pytest.raises(CitebedError, match="exists already"):
         filling.write(out)
 
@@ -168,7 +169,8 @@ _MAIN = "application/vnd.openxmlformats-officedocument.wordprocessingml.document
 TYPES = (
     f'<Types xmlns="{_PACKAGE}/content-types"><Default Extension="rels" ContentType='
     '"application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="png" '
-    f'ContentType="image/png"/><Override PartName="/word/document.xml" ContentType="{_MAIN}"/></Types>'
+    'ContentType="image/png"/><Override PartName="/word/document.xml" '
+    f'ContentType="{_MAIN}"/></Types>'
 )
 RELATIONS = (
     f'<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="r1" Type="{_OFFICE}" '
@@ -202,7 +204,8 @@ def test_word_gets_a_field_that_reads_back_as_a_citation(
     assert item["itemData"]["title"] == filling.suggestions(gap)[0].title
     assert item["uris"] == [item["id"]]  # no number, which could be an item of the user's Zotero
     assert xml.count('fldCharType="begin"') == xml.count('fldCharType="end"') == 1
-    assert "It helps." in xml and "[" not in re.sub(r"<w:instrText.*?</w:instrText>", "", xml)
+    assert "It helps." in xml
+    assert "[" not in re.sub(r"<w:instrText.*?</w:instrText>", "", xml)
     (entry,) = read_draft(out).cited.entries
     assert entry.title == filling.suggestions(gap)[0].title
     assert len(fill_draft(out, recommender).gaps) == 0
