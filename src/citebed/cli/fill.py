@@ -101,6 +101,8 @@ def fill(  # noqa: PLR0912 - one branch for each way of output
     is_done = True
     if options.interactive:
         is_done = choose_in_terminal(filling, input)
+        if is_done and not (options.write or options.in_place or options.diff):
+            say("saved; to write the citations, run again with --write OUT or --in-place")
     if options.accept_first:
         accepted = filling.accept_first(
             FAIR if (least := options.min_probability) is None else least
