@@ -129,6 +129,7 @@ class Span(NamedTuple):
     lead: str = ""
 
 
+_MOST_GAPS = 10_000
 _MARK = "10.0000/citebed-gap-{}"
 """What a gap cites while the draft is read. The reader knows it as a DOI, so it is not looked up in
 a bibliography; no registrant has this prefix."""
@@ -205,6 +206,9 @@ class _Finder:
         if path not in self._by_file:
             self._files[path] = data
             spans = self._scan(data)
+            if len(self._spans) + len(spans) > _MOST_GAPS:
+                what = f"the draft has more than {_MOST_GAPS:,} placeholders; split it"
+                raise CitebedError(f"{printable(path)}: {what}.")
             first = len(self._spans)
             self._spans += [(path, span) for span in spans]
             self._by_file[path] = list(range(first, len(self._spans)))

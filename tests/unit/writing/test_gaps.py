@@ -169,3 +169,8 @@ def test_claims_are_filled_before_the_full_stop(tmp_path: Path) -> None:
     assert gap.probability is not None
     new = fill_spans(text.encode(), {gap.span: ["key"]}, "tex").decode()
     assert new == text.replace("collections.", "collections~\\cite{key}.")
+
+
+def test_a_file_of_placeholders_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CitebedError, match="more than 10,000 placeholders"):
+        find_gaps(tmp_path / "d.md", text="Oaks [?]. " * 10_001)
