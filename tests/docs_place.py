@@ -106,6 +106,7 @@ def _sources(folder: Path) -> None:
             packed.add(folder / "library.bib", "library.bib")
     (folder / "paper.tex").write_text(TEX)
     (folder / "thesis.tex").write_text(TEX)
+    (folder / "draft.tex").write_text("Relevance feedback adds terms to the query \\cite{}.\n")
     for name in ("paper.pdf", "papers/small.pdf"):
         (folder / name).write_bytes(SMALL_PAPER)
     (folder / "paper.docx").write_bytes(word_file(paragraph("Smoothing helps language models.")))

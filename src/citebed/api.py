@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from citebed.retrieval.recommend.recommendations import Recommendations
     from citebed.retrieval.tuning import Tuned
     from citebed.writing.check import CheckReport
+    from citebed.writing.fill import Filling
 
 _FIELDS = str(RunOptions.fields)
 _T = TypeVar("_T")
@@ -193,6 +194,17 @@ class Workbench(Collection):
         `Recommender.recommend_for`. The first call loads the models and is slower.
         """
         return self._recommender(model, fields).recommend_for(texts, k, **options)
+
+    def fill(self, draft: str | Path, **options: Any) -> Filling:
+        """Find the gaps of a draft file (``\\cite{}``, ``[?]``, ``[@]`` …), and suggest papers for
+        each; for the options see `FillOptions`.
+
+        Choose with ``choose`` or ``accept_first``, then ``write("filled.tex")``.
+        """
+        from citebed.writing.fill import FillOptions, fill_draft
+
+        recommender = self._recommender(DEFAULT_MODEL, _FIELDS)
+        return fill_draft(draft, recommender, FillOptions(**options))
 
     def _recommender(self, model: str | Pipeline, fields: str | Fields) -> Recommender:
         key = (str(model), str(fields))

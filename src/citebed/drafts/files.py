@@ -8,7 +8,7 @@ uploaded draft is read ``within`` a folder: files outside it are not even looked
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -143,7 +143,8 @@ class IncludedFiles:
     """Reads the files that a draft includes; a ``draft`` of ``None`` is a text without a file.
 
     With ``within``, only files in that folder are read. ``unsaved`` are texts of an editor that
-    replace those of files. ``paths`` are the files that were read.
+    replace those of files. ``edit`` changes the contents of each file before they are used.
+    ``paths`` are the files that were read.
     """
 
     def __init__(
@@ -151,10 +152,12 @@ class IncludedFiles:
         draft: Path | None,
         within: Path | None = None,
         unsaved: Mapping[Path, str] = MappingProxyType({}),
+        edit: Callable[[Path, bytes], bytes] | None = None,
     ) -> None:
         self.draft = draft
         self.paths: list[Path] = []
         self._unsaved = unsaved
+        self._edit = edit
         self._within = within.resolve() if within is not None else None
         self._left = MAX_BYTES
         self._files_left = _MAX_FILES
@@ -204,6 +207,8 @@ class IncludedFiles:
             return f"not read: all files together are larger than {MAX_BYTES >> 20} MiB"
         self._left -= len(data)
         self.paths.append(_absolute(path))
+        if self._edit is not None:
+            data = self._edit(path, data)
         folder = self.draft.parent if self.draft else Path()
         shown = path.relative_to(folder) if path.is_relative_to(folder) else path
         return IncludedFile(path, printable(shown), to_text(data))

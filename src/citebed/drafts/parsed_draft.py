@@ -143,7 +143,6 @@ _PLACEHOLDER = re.compile(
     r"[?.…_-]+|x{2,}|(?:todo|fixme|tbd)(?:[-_:.].*)?|missing|cite|ref|citation(?:[-_]?needed)?",
     re.IGNORECASE,
 )
-"""A name in place of a key: ``?``, ``TODO``, ``XXX``."""
 _RESERVED = str.maketrans({_OPEN: " ", _CLOSE: " "})
 
 
@@ -194,7 +193,7 @@ class ParsedDraft:
         A citation without any key is a placeholder.
         """
         every = tuple(names)
-        known = tuple(name for name in every if not _PLACEHOLDER.fullmatch(name))
+        known = tuple(name for name in every if not is_placeholder(name))
         self.citations.append(known)
         place = f"{_OPEN}{len(self.citations) - 1}{_CLOSE}"
         return place + self.cite(()) if known and known != every else place
@@ -242,6 +241,11 @@ def _named(place: Place | str) -> str:
     if isinstance(place, str):
         return place
     return str(place).removeprefix("line ")
+
+
+def is_placeholder(name: str) -> bool:
+    """Return True for a name in place of a key: ``?``, ``TODO``, ``XXX``."""
+    return _PLACEHOLDER.fullmatch(name) is not None
 
 
 def is_key(name: str) -> bool:

@@ -150,17 +150,25 @@ def _sentences(
 # --- Placeholders for citations, and passages without citations -----------------------------------
 
 _TO_CITE = r"(?:citations?(?: needed)?|cite(?: this| here| me)?|refs?\.?(?: needed)?|references?)"
-_BRACKETED = re.compile(
-    rf"\[(?:\?+(?:[,;]\s?\?+)*|@\??|{_TO_CITE}|(?:todo|tbd|fixme)(?::? ?{_TO_CITE})?|x{{2,3}})\]"
-    rf"|\((?:\?+|citations? needed|refs?\.? needed|(?:todo|fixme):? ?{_TO_CITE}|cite|ref)\)"
-    r"|(?<=\s)\[\](?=[\s.,;:)])",
+_TO_DO = (
+    r"(?:todo|fixme|tbd|xxx)\b:? ?(?:please )?(?:(?:add|insert|find|put|get|needs?|missing) )?"
+    r"(?:(?:an?|the|some|more) )?(?:cite|citations?|refs?|references?)\b"
+)
+PLACEHOLDER = re.compile(
+    rf"\[(?:\?+(?:[,;]\s?\?+)*|@\??|{_TO_CITE}|{_TO_DO}[^][\n]{{0,80}}|x{{2,3}})\]"
+    rf"|\((?:\?+|citations? needed|refs?\.? needed|{_TO_DO}[^()\n]{{0,80}}|cite|ref)\)"
+    r"|(?<=\s)\[\](?=[\s.,;:)])"
+    r"|(?-i:\[CIT(?:E|ATION):? [^][\n]{1,80}\]|\b(?:CITATION NEEDED|NEEDS CITATION)\b"
+    r"|\b(?:TODO|FIXME):? ?(?:(?:ADD|add) )?(?:CITE|cite|CITATION|citation)\b"
+    r"(?: (?:needed|here))?)",
     re.IGNORECASE,
 )
+"""A mark in the text of a draft that asks for a citation."""
 
 
 def mark_placeholders(text: str, place: Callable[[], str]) -> str:
     """Replace the placeholders in a text by the marks that ``place`` returns."""
-    return _BRACKETED.sub(lambda _: place(), text)
+    return PLACEHOLDER.sub(lambda _: place(), text)
 
 
 def put_placeholders_first(passages: Sequence[Passage]) -> list[Passage]:

@@ -73,7 +73,8 @@ class Passage:
     name a file that it includes. ``cites`` are keys, DOIs, ``arXiv:`` ids and numbers, in order.
     ``silent`` is the reason why the passage needs no citations (``caption``, ``heading or stub`` …)
     or ``""``. ``wanted`` are the indexes of sentences with a placeholder for a citation
-    (``\\cite{}``, ``[?]``).
+    (``\\cite{}``, ``[?]``). ``context`` are other texts around the same place, by sentences, that
+    re-rank what is found for the passage.
     """
 
     text: str
@@ -88,6 +89,7 @@ class Passage:
     places: tuple[Place, ...] = ()
     silent: str = ""
     wanted: tuple[int, ...] = ()
+    context: tuple[tuple[str, ...], ...] = ()
 
     def part(self, numbers: Sequence[int]) -> Passage:
         """Return the passage with only these sentences."""

@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from citebed.collection import Collection, open_collection
 from citebed.collection.filters import Filter
 from citebed.collection.progress import SILENT, Progress
 from citebed.drafts.prose import put_placeholders_first
 from citebed.drafts.reader import DraftLike, resolve_draft
-from citebed.drafts.records import Draft, Passage, Place, pieces
+from citebed.drafts.records import Cited, Draft, Passage, Place, pieces
 from citebed.errors import CitebedError
 from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.index import Index, open_index
@@ -62,6 +63,14 @@ DEFAULT_K, DEFAULT_K_OF_SEVERAL = 10, 3
 """Papers for a text, and for each of several passages."""
 _PASSAGES_OF_A_DRAFT = 3
 """From this number of passages on, those of a draft are judged together."""
+_CONTEXT_DEPTH = 60
+"""Documents of a passage with context that are re-ranked."""
+_CONTEXT_WEIGHT, _OWNED_WEIGHT = 0.6, 0.2
+"""The weight of the score for a text around a passage, and of an entry in the user's .bib files,
+per unit of the logarithm of the collection's size over theirs (see docs/fill.md)."""
+_CONTEXT_ODDS = (-1.15, 0.63)
+"""Intercept and slope from the mean log odds of a passage and its context to the log odds of a
+document. Three odds for one place are more often high by chance than one."""
 _WARM_UP_TEXT = "A text to search with, so that everything is loaded for the first real one."
 
 
@@ -229,7 +238,7 @@ class Recommender:
             self.prepare()
         return self._recommend(sources, chosen, notes)
 
-    def _recommend(
+    def _recommend(  # noqa: PLR0912, PLR0915 - one step after the other
         self, sources: Sequence[_Source], options: RecommendOptions, notes: Sequence[str] = ()
     ) -> Recommendations:
         bib_texts = [text for source in sources for text in source.draft.library]
@@ -250,11 +259,17 @@ class Recommender:
         skipped = list[tuple[str, Passage]]()
         strong, weak = set[str](), set[str]()
         searched = list[tuple[Passage, _Source, Judged, Candidates]]()
+        owned = frozenset[str]()
+        if bib_texts and any(passage.context for passage, _ in pairs):
+            owned = self._lookup.in_libraries(bib_texts)
         for (passage, source), marked in zip(pairs, marks, strict=True):
             cited = source.cited.union(*(source.ambiguous.get(each, ()) for each in passage.cites))
             limited = replace(options, exclude={*options.exclude, *cited, *rejected})
             try:
-                searched.append((passage, source, marked, self._search(passage, limited, marked)))
+                found_here = self._search(passage, limited, marked)
+                if passage.context:
+                    found_here = self._add_context(found_here, passage, limited, owned)
+                searched.append((passage, source, marked, found_here))
             except PassageSkipped as error:
                 if len(pairs) == 1 and error.is_unsearchable:
                     raise
@@ -321,7 +336,8 @@ class Recommender:
             query = replace(query, terms=terms, named=self._authors.find(query.text))
         check_passage(passage, query, self.index, options.min_probability)
         k = DEFAULT_K if options.k is None else options.k
-        depth = max(k, CALIBRATION_DEPTH) + SPARE_DOCUMENTS + len(marks.relevant)
+        least = _CONTEXT_DEPTH if passage.context else CALIBRATION_DEPTH
+        depth = max(k, least) + SPARE_DOCUMENTS + len(marks.relevant)
         (found,) = self.runner.run([query], depth)
         if self._confidence is None:
             return replace(found, asks=np.inf)
@@ -335,6 +351,53 @@ class Recommender:
         """
         options = RecommendOptions(k=k, min_probability=0, exclude=exclude)
         return self._ids(self._search(Passage(text), options, NOT_JUDGED).docs)[:k]
+
+    def citation_keys(
+        self, doc_ids: Sequence[str], libraries: Sequence[str], draft: Draft
+    ) -> dict[str, tuple[str, bool]]:
+        """Return the key to type for each document, and whether a .bib file has it (``libraries``
+        are their texts)."""
+        rows = self._records.get(list(dict.fromkeys(doc_ids)))
+        return assign_keys(rows, self.collection, libraries, [draft])[0]
+
+    def own_documents(self, draft: Draft) -> frozenset[str]:
+        """Return the documents that are the draft itself."""
+        without = replace(draft, cited=Cited(), passages=())
+        return self._lookup.cited_in(without)[0]
+
+    def _add_context(
+        self, found: Candidates, passage: Passage, options: RecommendOptions, owned: Sized[str]
+    ) -> Candidates:
+        """Re-rank the candidates of a passage by the texts around it and ``owned`` documents."""
+        scores, odds = found.scores.copy(), _log_odds(found.probabilities)
+        total, nobody = 1.0, Judged()
+        for sentences in passage.context:
+            around = Passage(" ".join(sentences), sentences=sentences, context=((),))
+            try:
+                other = self._search(around, options, nobody)
+            except PassageSkipped:
+                continue
+            if not len(other):
+                continue
+            rows = {number: row for row, number in enumerate(other.docs.tolist())}
+            last = len(other) - 1
+            at = np.array([rows.get(number, last) for number in found.docs.tolist()], np.int64)
+            scores += _CONTEXT_WEIGHT * other.scores[at]
+            if odds is not None:
+                odds = odds + _CONTEXT_WEIGHT * _log_odds(other.probabilities)[at]
+            total += _CONTEXT_WEIGHT
+        if owned:
+            is_owned = np.array([each in owned for each in self._ids(found.docs)], float)
+            scores += _OWNED_WEIGHT * np.log(len(self.index.ids) / len(owned)) * is_owned
+        order = np.lexsort((-found.docs, scores))[::-1]
+        probabilities = None
+        if odds is not None:
+            start, slope = _CONTEXT_ODDS
+            # A document that moved up gets the probability of its new rank.
+            probabilities = np.sort(sigmoid(start + slope * odds / total))[::-1]
+        return replace(
+            replace(found, scores=scores).take(order), probabilities=probabilities, best=found.best
+        )
 
     def _adapted(
         self, searched: Sequence[tuple[Passage, _Source, Judged, Candidates]]
@@ -461,6 +524,13 @@ class Recommender:
             Judged(judged.relevant[of_relevant == at], judged.nonrelevant[of_others == at])
             for at in range(len(passages))
         ]
+
+
+def _log_odds(probabilities: NDArray[np.float64] | None) -> Any:
+    if probabilities is None:
+        return None
+    clipped = np.clip(probabilities, 1e-4, 1 - 1e-4)
+    return np.log(clipped / (1 - clipped))
 
 
 def recommend(
