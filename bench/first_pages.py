@@ -71,9 +71,9 @@ def main() -> None:
             paper = read_document(document, pdf.read_bytes())
         taken = round(1000 * (time.process_time() - started))
         wrong = wrong_parts(paper, truth)
-        right = {part: part not in wrong for part in PARTS}
+        right = {part: int(part not in wrong) for part in PARTS}
         for group in (name, "all"):
-            groups[group] += Counter(right, papers=1, ms=taken)
+            groups[group] += Counter({**right, "papers": 1, "ms": taken})
         if given.errors and wrong:
             print(f"-- {pdf.stem}")
             for part, (ours, theirs) in wrong.items():
