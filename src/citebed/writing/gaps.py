@@ -193,7 +193,7 @@ class _Finder:
 
     def _read(self) -> Draft:
         """Read the draft with a mark in each place that may be a gap."""
-        files = IncludedFiles(self._path, self._within, self._mark)
+        files = IncludedFiles(self._path, self._within, edit=self._mark)
         form = self._form if self._form in get_args(Form) else None
         data = self._mark(self._path, self._data)
         return draft_from_bytes(data, str(self._path), form, files)  # type: ignore[arg-type]

@@ -261,7 +261,7 @@ class Recommender:
         searched = list[tuple[Passage, _Source, Judged, Candidates]]()
         owned = frozenset[str]()
         if bib_texts and any(passage.context for passage, _ in pairs):
-            owned = self._lookup.in_libraries(bib_texts)
+            owned = self.lookup.in_libraries(bib_texts)
         for (passage, source), marked in zip(pairs, marks, strict=True):
             cited = source.cited.union(*(source.ambiguous.get(each, ()) for each in passage.cites))
             limited = replace(options, exclude={*options.exclude, *cited, *rejected})
@@ -363,7 +363,7 @@ class Recommender:
     def own_documents(self, draft: Draft) -> frozenset[str]:
         """Return the documents that are the draft itself."""
         without = replace(draft, cited=Cited(), passages=())
-        return self._lookup.cited_in(without)[0]
+        return self.lookup.cited_in(without)[0]
 
     def _add_context(
         self, found: Candidates, passage: Passage, options: RecommendOptions, owned: Sized[str]
