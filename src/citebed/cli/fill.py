@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -19,7 +20,7 @@ from citebed.wording import count, printable
 from citebed.writing.fill import FillOptions
 
 if TYPE_CHECKING:
-    from citebed.retrieval.recommend.recommendations import Recommendation
+    from citebed.retrieval.library.library import Library
     from citebed.writing.fill import Filling
     from citebed.writing.gaps import Gap
 
@@ -52,7 +53,7 @@ class FillOutput(RowOptions):
     )
 
 
-def fill(  # noqa: PLR0912 - one branch for each way of output
+def fill(
     sources: Annotated[
         list[Path],
         typer.Argument(
@@ -92,47 +93,41 @@ def fill(  # noqa: PLR0912 - one branch for each way of output
         )
     draft = sources[-1]
     folder = find_collection(draft.parent, sources[0] if len(sources) == 2 else None)
-    collection, index = open_both(folder)
-    filling = fill_draft(draft, Recommender(collection, index), options)
+    filling = fill_draft(draft, Recommender(*open_both(folder)), options)
     print_notes(filling.notes)
-    resumed = filling.resume() if options.interactive or options.write or options.in_place else 0
-    if resumed:
+    writes, is_done = bool(options.write or options.in_place), True
+    if (options.interactive or writes) and (resumed := filling.resume()):
         say(f"continuing with {count(resumed, 'earlier choice')}")
-    is_done = True
     if options.interactive:
         is_done = choose_in_terminal(filling, input)
-        if is_done and not (options.write or options.in_place or options.diff):
+        if is_done and not (writes or options.diff):
             say("saved; to write the citations, run again with --write OUT or --in-place")
     if options.accept_first:
-        accepted = filling.accept_first(
-            FAIR if (least := options.min_probability) is None else least
-        )
+        least = FAIR if options.min_probability is None else options.min_probability
+        accepted = filling.accept_first(least)
         say(f"filled {accepted} of {count(len(filling.gaps), 'gap')}")
-    if options.diff:
-        if sys.stdout.isatty():
-            typer.echo(filling.diff(), nl=False)
-        else:  # a patch must have the bytes of the draft
-            exact().write(filling.diff())
-    elif (options.write or options.in_place) and is_done:
+    if options.diff:  # a patch in a file must have the bytes of the draft
+        stream = sys.stdout if sys.stdout.isatty() else exact()
+        stream.write(filling.diff())
+    elif writes and is_done:
         _write(filling, options)
     elif output.is_rows:
         print_rows(filling.rows, output.style)
     elif not options.interactive:
         lines = editor_lines(filling) if output.format == "lines" else gap_lines(filling)
-        for line in lines:
-            typer.echo(line)
+        sys.stdout.writelines(f"{line}\n" for line in lines)
 
 
 def _write(filling: Filling, options: FillCommand) -> None:
     if not any(filling.chosen.values()):
         raise CitebedError("nothing was chosen. Use --interactive or --accept-first.")
-    new = {key for key, is_owned in filling.keys().values() if not is_owned}
+    has_new = not all(is_owned for _, is_owned in filling.keys().values())
     paths = filling.write(options.write) if options.write else filling.write_in_place()
     listed = ", ".join(map(printable, paths))
     say(f"backups: {listed}" if options.in_place else f"wrote {listed}")
     bibs = {path.name for path in paths if path.suffix == ".bib"}
     own = {Path(name).name for name in filling.gaps.draft.bibliography_files}
-    if new and not options.in_place and bibs - own and own:
+    if has_new and not options.in_place and bibs - own and own:
         names = ", ".join(sorted(bibs))
         say(f"note: the draft does not use {names} yet. Add it beside {', '.join(sorted(own))}.")
     filling.forget()
@@ -146,21 +141,21 @@ def gap_lines(filling: Filling) -> Iterator[str]:
     if not len(filling.gaps):
         yield "no gaps: no placeholder for a citation was found"
     for gap in filling.gaps:
-        yield from _gap_head(gap)
-        yield from _suggestion_lines(filling, gap)
+        yield from _lines_of_gap(filling, gap)
         yield ""
 
 
 def editor_lines(filling: Filling) -> Iterator[str]:
     """Yield ``file:line:column: message`` for each gap."""
     for gap in filling.gaps:
-        found = filling.suggestions(gap)
-        keys = ", ".join(f"{each.key} ({each.title})" for each in found[:3])
-        what = f"citation missing: {keys}" if found else "citation missing; no suggestion"
+        keys = ", ".join(f"{each.key} ({each.title})" for each in filling.suggestions(gap)[:3])
+        what = f"citation missing: {keys}" if keys else "citation missing; no suggestion"
         yield f"{gap.file}:{gap.line}:{gap.column}: {what}"
 
 
-def _gap_head(gap: Gap) -> Iterator[str]:
+def _lines_of_gap(filling: Filling, gap: Gap) -> Iterator[str]:
+    from citebed.retrieval.recommend.display import format_confidence, format_key, format_record
+
     what = gap.written or "empty citation"
     if gap.probability is not None:
         what = f"claim without a citation ({gap.probability:.0%} likely)"
@@ -168,25 +163,16 @@ def _gap_head(gap: Gap) -> Iterator[str]:
     yield from textwrap.wrap(gap.text, 90, initial_indent="   ", subsequent_indent="   ")
     if gap.span is None:
         yield "   (citebed cannot find the place in the file: insert the key by hand)"
-
-
-def _suggestion_lines(filling: Filling, gap: Gap) -> Iterator[str]:
     found = filling.suggestions(gap)
     if not found:
         yield "   no suggestion"
     for number, each in enumerate(found, 1):
-        yield from _paper_lines(each, number, each.doc_id in filling.chosen.get(gap.number, ()))
-
-
-def _paper_lines(each: Recommendation, number: int, is_chosen: bool) -> Iterator[str]:
-    from citebed.retrieval.recommend.display import format_confidence, format_record
-
-    mark = "*" if is_chosen else " "
-    yield f" {mark}{number:>2}. {each.title or each.doc_id}"
-    yield f"      {format_record(each)}"
-    because = f"because of: {each.reason}" if each.reason else ""
-    key = f"cite as: {each.key}{' (in your .bib)' if each.in_bib else ''}"
-    yield "      " + "  ".join(filter(None, (key, format_confidence(each), because)))
+        mark = "*" if each.doc_id in filling.chosen.get(gap.number, ()) else " "
+        yield f" {mark}{number:>2}. {each.title or each.doc_id}"
+        yield f"      {format_record(each)}"
+        because = f"because of: {each.reason}" if each.reason else ""
+        about = (f"cite as: {format_key(each)}", format_confidence(each), because)
+        yield "      " + "  ".join(filter(None, about))
 
 
 # --- Interactive ----------------------------------------------------------------------------------
@@ -199,69 +185,65 @@ _HELP = (
 
 def choose_in_terminal(filling: Filling, ask: Callable[[str], str]) -> bool:
     """Ask for each open gap; return True if none is left. Each answer is stored at once."""
+    from citebed.retrieval.library.library import Library
+
     typer.echo(_HELP)
-    done: list[int] = []
-    open_gaps = [gap for gap in filling.gaps if gap.number not in filling.chosen]
+    library = Library(filling.recommender)
+    gaps = [gap for gap in filling.gaps if gap.number not in filling.chosen]
     at = 0
-    while at < len(open_gaps):
-        gap = open_gaps[at]
-        typer.echo(f"\n[{at + 1} of {len(open_gaps)}]")
-        for line in (*_gap_head(gap), *_suggestion_lines(filling, gap)):
+    while at < len(gaps):
+        typer.echo(f"\n[{at + 1} of {len(gaps)}]")
+        for line in _lines_of_gap(filling, gaps[at]):
             typer.echo(line)
         try:
-            move = _answer(filling, gap, ask)
+            move = _answer(filling, gaps[at], library, ask)
         except (EOFError, KeyboardInterrupt):
             typer.echo("")
             move = None
+        if move == -1:
+            at = max(at - 1, 0)
+            filling.chosen.pop(gaps[at].number, None)
+        filling.save()
         if move is None:
-            filling.save()
             say("saved; run the same command to continue")
             return False
-        if move > 0:
-            done.append(gap.number)
-            filling.save()
-        elif done:
-            filling.chosen.pop(done.pop())
-            filling.save()
-        at = max(at + move, 0)
+        at += move == 1
     return True
 
 
-def _answer(filling: Filling, gap: Gap, ask: Callable[[str], str]) -> int | None:
+def _answer(  # noqa: PLR0912 - one branch for each command
+    filling: Filling, gap: Gap, library: Library, ask: Callable[[str], str]
+) -> int | None:
     """Return 1 if the gap was answered or skipped, -1 for undo, and ``None`` to quit."""
-    from citebed.retrieval.library.library import Library
-
     shown = [each.doc_id for each in filling.suggestions(gap)]
-    library: Library | None = None
     while True:
         answer = ask("> ").strip()
         command, words = answer[:1].lower(), answer[1:].strip()
-        numbers = answer.replace(",", " ").split()
-        if answer.lower() in ("q", "s", "u"):
-            if command == "s":
-                filling.choose(gap.number)
-            return {"q": None, "s": 1, "u": -1}[command]
-        if numbers and all(each.isdecimal() for each in numbers):
-            if all(1 <= int(each) <= len(shown) for each in numbers):
-                filling.choose(gap.number, *(shown[int(each) - 1] for each in numbers))
+        numbers = [int(each) for each in re.findall(r"\d+", answer)]
+        if answer.lower() in ("q", "u"):
+            return -1 if command == "u" else None
+        if answer.lower() == "s":
+            filling.choose(gap.number)
+            return 1
+        if re.fullmatch(r"\d[\d, ]*|o *\d+", answer.lower()):
+            if not all(1 <= number <= len(shown) for number in numbers):
+                typer.echo(f"there are {len(shown)} papers; type a number from 1")
+            elif command == "o":
+                row = library.about(shown[numbers[0] - 1]).row
+                for name in ("title", "authors", "year", "venue", "doi", "abstract"):
+                    value = ", ".join(row[name]) if name == "authors" else row[name]
+                    if value:
+                        typer.echo(textwrap.fill(f"{name}: {value}", 90, subsequent_indent="  "))
+            else:
+                filling.choose(gap.number, *(shown[number - 1] for number in numbers))
                 return 1
-            typer.echo(f"there are {len(shown)} papers; type a number from 1")
         elif command == "/" and words:
-            library = library or Library(filling.recommender)
-            found = library.find(words, k=9)
-            shown = [row["doc_id"] for row in found.rows]
-            for number, row in enumerate(found.rows, 1):
-                about = ", ".join(filter(None, (str(row["year"] or ""), row["venue"] or "")))
+            rows = library.find(words, k=9).rows
+            shown = [row["doc_id"] for row in rows]
+            for number, row in enumerate(rows, 1):
+                about = ", ".join(filter(None, (str(row["year"] or ""), row["venue"])))
                 typer.echo(f" {number:>2}. {row['title']} ({about})")
-            if not shown:
+            if not rows:
                 typer.echo("nothing found")
-        elif command == "o" and words.isdecimal() and 1 <= int(words) <= len(shown):
-            library = library or Library(filling.recommender)
-            row = library.about(shown[int(words) - 1]).row
-            for name in ("title", "authors", "year", "venue", "doi", "abstract"):
-                value = row.get(name)
-                value = ", ".join(value) if isinstance(value, list | tuple) else value
-                if value:
-                    typer.echo(textwrap.fill(f"{name}: {value}", 90, subsequent_indent="  "))
         else:
             typer.echo(_HELP)

@@ -150,10 +150,12 @@ def _sentences(
 # --- Placeholders for citations, and passages without citations -----------------------------------
 
 _TO_CITE = r"(?:citations?(?: needed)?|cite(?: this| here| me)?|refs?\.?(?: needed)?|references?)"
-_TO_DO = (
-    r"(?:todo|fixme|tbd|xxx)\b:? ?(?:please )?(?:(?:add|insert|find|put|get|needs?|missing) )?"
-    r"(?:(?:an?|the|some|more) )?(?:cite|citations?|refs?|references?)\b"
+ADD_CITATION = (
+    r"(?:please )?(?:(?:add|insert|find|put|get|needs?|missing) )?(?:(?:an?|the|some|more) )?"
+    r"(?:cite|citations?|refs?|references?)\b"
 )
+"""A regular expression for what a note says about a missing citation: ``add a reference``."""
+_TO_DO = rf"(?:todo|fixme|tbd|xxx)\b:? ?{ADD_CITATION}"
 PLACEHOLDER = re.compile(
     rf"\[(?:\?+(?:[,;]\s?\?+)*|@\??|{_TO_CITE}|{_TO_DO}[^][\n]{{0,80}}|x{{2,3}})\]"
     rf"|\((?:\?+|citations? needed|refs?\.? needed|{_TO_DO}[^()\n]{{0,80}}|cite|ref)\)"

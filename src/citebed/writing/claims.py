@@ -10,9 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from functools import cache
 from importlib.resources import files
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +21,7 @@ from citebed.retrieval.ranking.confidence import sigmoid
 from citebed.text.languages import language_of
 
 MIN_PROBABILITY = 0.7
-"""The probability from which on a sentence is shown: most of them cite in published papers, and
-most sentences that cite are below it."""
+"""Sentences with at least this probability are shown: in published papers, most of them cite."""
 _OWN = re.compile(
     r"\b(?:we|our|ours|us|I|my|this (?:paper|study|work|article|section|thesis|chapter)|here,)\b",
     re.IGNORECASE,
@@ -53,19 +50,22 @@ _SECTIONS = {
     "discussion": "discussion",
     "conclusion": "conclu|summary|future|limitation|abstract",
 }
+FEATURES = (
+    "words", "own", "others", "shown here", "number", "names", "first", "last", "question",
+    "follows", "colon", *_SECTIONS, "kind",
+)  # fmt: skip
 _FEWEST_WORDS = 5
-Sentence = tuple[Passage, int]
+_SAMPLE = 20_000
 
 
 def find_claims(
     draft: Draft, min_probability: float | None = None
 ) -> list[tuple[Passage, int, float]]:
-    """Return the sentences that cite nothing and should, with the probability of that.
+    """Return the sentences that cite nothing and should, with the probability that they should.
 
-    Captions, lists of keywords and the like are left out, and the abstract. Raise ``CitebedError``
-    if the draft is not in English.
+    The abstract, captions, lists of keywords and the like are left out. Raise ``CitebedError`` if
+    the draft is not in English.
     """
-    least = MIN_PROBABILITY if min_probability is None else min_probability
     language = language_of(None, None, " ".join(each.text for each in draft.passages)[:_SAMPLE])
     if language not in (None, "en"):
         raise CitebedError(
@@ -81,36 +81,15 @@ def find_claims(
     ]  # fmt: skip
     if not sentences:
         return []
-    pairs = zip(sentences, claim_probabilities(sentences).tolist(), strict=True)
+    model = json.loads(files(__package__).joinpath("claims.json").read_text("utf-8"))
+    weights = np.array([model["weights"][name] for name in FEATURES])
+    likely = sigmoid(claim_features(sentences) @ weights + model["constant"]).tolist()
+    least = MIN_PROBABILITY if min_probability is None else min_probability
+    pairs = zip(sentences, likely, strict=True)
     return [(*sentence, probability) for sentence, probability in pairs if probability >= least]
 
 
-_SAMPLE = 20_000
-
-
-def claim_probabilities(sentences: Sequence[Sentence]) -> NDArray[np.float64]:
-    """Return the probability of each sentence to need a citation."""
-    model = _model()
-    table = claim_features(sentences)
-    weights = np.array([model["weights"][name] for name in FEATURES])
-    return sigmoid(table @ weights + model["constant"])
-
-
-@cache
-def _model() -> dict[str, Any]:
-    values: dict[str, Any] = json.loads(
-        files(__package__).joinpath("claims.json").read_text("utf-8")
-    )
-    return values
-
-
-FEATURES = (
-    "words", "own", "others", "shown here", "number", "names", "first", "last", "question",
-    "follows", "colon", *_SECTIONS, "kind",
-)  # fmt: skip
-
-
-def claim_features(sentences: Sequence[Sentence]) -> NDArray[np.float64]:
+def claim_features(sentences: Sequence[tuple[Passage, int]]) -> NDArray[np.float64]:
     """Return a row of features for each sentence of a passage, in the order of ``FEATURES``."""
     from citebed.retrieval.ranking.confidence import shipped_confidence
     from citebed.retrieval.vectors.static_model import shipped_model

@@ -266,10 +266,11 @@ class Recommender:
             cited = source.cited.union(*(source.ambiguous.get(each, ()) for each in passage.cites))
             limited = replace(options, exclude={*options.exclude, *cited, *rejected})
             try:
-                found_here = self._search(passage, limited, marked)
+                depth = _CONTEXT_DEPTH if passage.context else CALIBRATION_DEPTH
+                candidates = self._search(passage, limited, marked, depth)
                 if passage.context:
-                    found_here = self._add_context(found_here, passage, limited, owned)
-                searched.append((passage, source, marked, found_here))
+                    candidates = self._add_context(candidates, passage, limited, owned)
+                searched.append((passage, source, marked, candidates))
             except PassageSkipped as error:
                 if len(pairs) == 1 and error.is_unsearchable:
                     raise
@@ -325,8 +326,14 @@ class Recommender:
             frozenset(weak - strong),
         )  # fmt: skip
 
-    def _search(self, passage: Passage, options: RecommendOptions, marks: Judged) -> Candidates:
-        """Return the candidates for a passage; ``marks`` are the user's for it."""
+    def _search(
+        self,
+        passage: Passage,
+        options: RecommendOptions,
+        marks: Judged,
+        depth: int = CALIBRATION_DEPTH,
+    ) -> Candidates:
+        """Return at least ``depth`` candidates for a passage; ``marks`` are the user's for it."""
         query = self.runner.query(
             passage.text, exclude=options.exclude, before=options.before,
             sentences=passage.sentences, among=options.among, judged=marks,
@@ -336,9 +343,8 @@ class Recommender:
             query = replace(query, terms=terms, named=self._authors.find(query.text))
         check_passage(passage, query, self.index, options.min_probability)
         k = DEFAULT_K if options.k is None else options.k
-        least = _CONTEXT_DEPTH if passage.context else CALIBRATION_DEPTH
-        depth = max(k, least) + SPARE_DOCUMENTS + len(marks.relevant)
-        (found,) = self.runner.run([query], depth)
+        wanted = max(k, depth) + SPARE_DOCUMENTS + len(marks.relevant)
+        (found,) = self.runner.run([query], wanted)
         if self._confidence is None:
             return replace(found, asks=np.inf)
         ids = finish_query(found.query.terms, self.searcher.view).ids
@@ -368,36 +374,33 @@ class Recommender:
     def _add_context(
         self, found: Candidates, passage: Passage, options: RecommendOptions, owned: Sized[str]
     ) -> Candidates:
-        """Re-rank the candidates of a passage by the texts around it and ``owned`` documents."""
-        scores, odds = found.scores.copy(), _log_odds(found.probabilities)
-        total, nobody = 1.0, Judged()
+        """Re-rank the candidates of a passage by the texts around it and by ``owned`` documents.
+
+        A document that the search for a text around does not find counts like the last one there.
+        """
+        scores, odds, total = found.scores.copy(), _log_odds(found), 1.0
         for sentences in passage.context:
-            around = Passage(" ".join(sentences), sentences=sentences, context=((),))
+            around = Passage(" ".join(sentences), sentences=sentences)
             try:
-                other = self._search(around, options, nobody)
+                other = self._search(around, options, NOT_JUDGED, _CONTEXT_DEPTH)
             except PassageSkipped:
                 continue
-            if not len(other):
-                continue
-            rows = {number: row for row, number in enumerate(other.docs.tolist())}
-            last = len(other) - 1
-            at = np.array([rows.get(number, last) for number in found.docs.tolist()], np.int64)
-            scores += _CONTEXT_WEIGHT * other.scores[at]
-            if odds is not None:
-                odds = odds + _CONTEXT_WEIGHT * _log_odds(other.probabilities)[at]
-            total += _CONTEXT_WEIGHT
+            if len(other):
+                rows = {number: row for row, number in enumerate(other.docs.tolist())}
+                at = [rows.get(number, len(other) - 1) for number in found.docs.tolist()]
+                scores += _CONTEXT_WEIGHT * other.scores[at]
+                odds += _CONTEXT_WEIGHT * _log_odds(other)[at]
+                total += _CONTEXT_WEIGHT
         if owned:
             is_owned = np.array([each in owned for each in self._ids(found.docs)], float)
             scores += _OWNED_WEIGHT * np.log(len(self.index.ids) / len(owned)) * is_owned
-        order = np.lexsort((-found.docs, scores))[::-1]
-        probabilities = None
-        if odds is not None:
-            start, slope = _CONTEXT_ODDS
-            # A document that moved up gets the probability of its new rank.
-            probabilities = np.sort(sigmoid(start + slope * odds / total))[::-1]
-        return replace(
-            replace(found, scores=scores).take(order), probabilities=probabilities, best=found.best
-        )
+        ranked = replace(found, scores=scores).take(np.lexsort((-found.docs, scores))[::-1])
+        if found.probabilities is None:
+            return replace(ranked, best=found.best)
+        start, slope = _CONTEXT_ODDS
+        # A document that moved up gets the probability of its new rank.
+        probabilities = np.sort(sigmoid(start + slope * odds / total))[::-1]
+        return replace(ranked, probabilities=probabilities, best=found.best)
 
     def _adapted(
         self, searched: Sequence[tuple[Passage, _Source, Judged, Candidates]]
@@ -526,10 +529,11 @@ class Recommender:
         ]
 
 
-def _log_odds(probabilities: NDArray[np.float64] | None) -> Any:
-    if probabilities is None:
-        return None
-    clipped = np.clip(probabilities, 1e-4, 1 - 1e-4)
+def _log_odds(candidates: Candidates) -> NDArray[np.float64]:
+    """Return the log odds of candidates; 0 for a model without probabilities."""
+    if candidates.probabilities is None:
+        return np.zeros(len(candidates))
+    clipped = np.clip(candidates.probabilities, 1e-4, 1 - 1e-4)
     return np.log(clipped / (1 - clipped))
 
 
