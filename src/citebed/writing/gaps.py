@@ -55,7 +55,7 @@ class Style(NamedTuple):
 
 
 _LATEX, _PANDOC = Style("\\cite{", after="}"), Style("[", "@{}", "; ", "]")
-_TYPST, _TYPST_NAME = Style("", "@{}", " "), Style("", "<{}>", ") #cite(")
+_TYPST = Style("", "@{}", " ")
 _NAME, _AT_KEY = Style(is_name=True), Style("", "@{}", "; ", is_name=True)
 
 
@@ -422,7 +422,10 @@ _AT_GROUP = compile_regex(r"\[([^][@\n]*+@[^][\n]*+)\](?!\()")
 _AT_NAME = re.compile(r"(?<![\w./}@])@(?:\{[^{}\n]*\}|[\w?][\w?:.+/-]*(?<![:.])|(?=[\s\],;]|$))")
 _BARE = re.compile(r"(?<![\w./}@])@(?:\?+|TODO|FIXME|XXX)(?![\w/:.-]*\w)")
 _LISTED = re.compile(r"[^\s,](?:[^,]*[^\s,])?")
-_TYPST_CITE = re.compile(r"#cite\((?:[^()<>\n]*(?P<label><([^<>\n]*)>)|\s*(?=\)))")
+_TYPST_CITE = compile_regex(
+    r"(?P<before>#cite\([^()<>\n]*+)(?P<label><(?P<name>[^<>\n]*+)>|label\(\s*+\"(?P<text>[^\"\n]*+)"
+    r"\"\s*+\))?+(?P<after>[^()\n]*+(?:\([^()\n]*+\)[^()\n]*+)?\))"
+)
 _AFTER_COMMAND = re.compile(r"(?:\\[A-Za-z@]+\*?|\])\s*$")
 _AFTER_CALL = re.compile(r"[\w\])]$")
 _MARKUP = ("markdown", "notebook", "rst")
@@ -450,10 +453,11 @@ def _scan(text: str, form: str, macros: set[str]) -> list[Span]:
     own = _find_own_style(text, form)
     text = text if form == "typst" else _DEFINITION.sub(hide_definition, text)
     spans = [*(_typst_spans(text, own) if form == "typst" else _tex_spans(text, own, macros))]
-    for pattern in (_ROLE, _DATA_CITE) if form in _MARKUP else ():
-        for match in pattern.finditer(text):
-            spans += _name_spans(text, *match.span("names"))
+    for match in _ROLE.finditer(text) if form in _MARKUP else ():
+        spans += _name_spans(text, *match.span("names"))
     if form in ("markdown", "notebook"):
+        for match in _DATA_CITE.finditer(text):
+            spans += _name_spans(text, *match.span("names"))
         for match in _AT_GROUP.finditer(text):
             spans += _name_spans(text, *match.span(1), _AT_NAME, _AT_KEY)
         spans += (Span(*match.span(), _AT_KEY, match[0]) for match in _BARE.finditer(text))
@@ -490,9 +494,12 @@ def _tex_spans(text: str, own: Style, macros: set[str]) -> Iterator[Span]:
 
 def _typst_spans(text: str, own: Style) -> Iterator[Span]:
     for match in _TYPST_CITE.finditer(text):
-        name, label = (match[2] or "").strip(), match["label"] or ""
-        if not name or is_placeholder(name):
-            yield Span(match.end() - len(label), match.end(), _TYPST_NAME, label)
+        name = match["name"] or match["text"] or ""
+        if match["label"] and (not name.strip() or is_placeholder(name.strip())):
+            style = Style("", f"{match['before']}<{{}}>{match['after']}", " ")
+            yield Span(*match.span(), style, match["label"])
+        elif match[0][:-1].rstrip() == "#cite(":
+            yield Span(*match.span(), Style("", "#cite(<{}>)", " "), match[0])
     for match in _AT_NAME.finditer(text):
         if match[0][1:2] not in ("", "{"):
             yield from _name_spans(text, *match.span(), _AT_NAME, own)
@@ -507,7 +514,7 @@ def _name_spans(
         key = match[0].lstrip("@").strip("{}")
         if key and not is_placeholder(key):
             known.append(key)
-        elif runs and not text[runs[-1][1] : match.start()].strip(" ,;\r\n\t"):
+        elif runs and not text[runs[-1][1] : match.start()].strip(" ,\r\n\t"):
             runs[-1] = (runs[-1][0], match.end())
         else:
             runs.append(match.span())
@@ -530,23 +537,29 @@ def _is_prose(text: str, match: re.Match[str], form: str) -> bool:
 
 def _find_own_style(text: str, form: str) -> Style:
     """Return how this draft writes most citations in running text."""
+
+    def most_common(names: Sequence[str], default: str = "") -> str:
+        counts = Counter(names)
+        return max(counts, key=lambda name: (counts[name], name), default=default)
+
     if form == "typst":
         return _TYPST
-    slash, role = "\\\\" if form == "notebook" else "\\", ":{}:`" if form == "rst" else "{{{}}}`"
-    roles = [Style(role.format(match["role"]), after="`") for match in _ROLE.finditer(text)]
+    roles = [match["role"] for match in _ROLE.finditer(text)]
     commands = [
-        Style(f"{slash}{name}{{", after="}") for name in _TEX_COMMAND.findall(text)
+        name for name in _TEX_COMMAND.findall(text)
         if is_citation(name) and name not in _NOT_IN_BRACKETS and not name[0].isupper()
     ]  # fmt: skip
     if form == "tex":
-        name = "autocite" if "{biblatex}" in text else "citep" if "natbib}" in text else "cite"
-        default, styles = Style(f"\\{name}{{", after="}"), Counter(commands)
-    elif form == "rst":
-        default, styles = Style(":cite:`", after="`"), Counter(roles)
-    else:
-        groups = [_PANDOC] * len(_AT_GROUP.findall(text))
-        default, styles = _PANDOC, Counter([*commands, *roles, *groups])
-    return max(styles, key=lambda each: (styles[each], each == default, each), default=default)
+        default = "autocite" if "{biblatex}" in text else "citep" if "natbib}" in text else "cite"
+        return Style(f"\\{most_common(commands, default)}{{", after="}")
+    if form == "rst":
+        return Style(f":{most_common(roles, 'cite')}:`", after="`")
+    if roles:
+        return Style(f"{{{most_common(roles)}}}`", after="`")
+    if len(commands) > len(_AT_GROUP.findall(text)):
+        slash = "\\\\" if form == "notebook" else "\\"
+        return Style(f"{slash}{most_common(commands)}{{", after="}")
+    return _PANDOC
 
 
 _LABEL = re.compile(r"\w[\w:.-]*")
