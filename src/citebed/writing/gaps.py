@@ -398,7 +398,7 @@ _NO_HINT = frozenset(
 
 # --- Placeholders in the syntax of each format ----------------------------------------------------
 
-_TEX_COMMAND = re.compile(r"\\([A-Za-z]*[Cc]ite[A-Za-z]*+)\*?")
+_TEX_COMMAND = compile_regex(r"\\([A-Za-z]*[Cc]ite[A-Za-z]*+)\*?")
 _NOTE_COMMAND = compile_regex(
     rf"\\(?:todo|fixme)\*?(?:\[[^][\n]*+\])?\{{\s*+{ADD_CITATION}[^{{}}\n]{{0,80}}\}}",
     re.IGNORECASE,
@@ -563,7 +563,7 @@ def _find_own_style(text: str, form: str) -> Style:
 
 
 _LABEL = re.compile(r"\w[\w:.-]*")
-_PANDOC_KEY = re.compile(r"\w++(?:[:.#$%&+?<>~/-]\w++)*+")
+_PANDOC_KEY = compile_regex(r"\w++(?:[:.#$%&+?<>~/-]\w++)*+")
 
 
 def fill_spans(data: bytes, chosen: Mapping[Span, Sequence[str]], form: str) -> bytes:
