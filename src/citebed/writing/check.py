@@ -315,6 +315,10 @@ def _from_entry(raw: RawEntry, file: str, line: int, column: int = 1) -> _Refere
     return _Reference(raw.key, stated, file, line, column, raw)
 
 
+_BIBTEX = {"authors": "author", "venue": "journal", "arxiv": "eprint"}
+"""BibTeX's names of the fields of documents."""
+
+
 def _parse(given: str | Mapping[str, Any] | Document, number: int) -> Iterator[_Reference]:
     """Yield the references in a text, in BibTeX, or in fields with the names of BibTeX or of
     documents."""
@@ -327,14 +331,16 @@ def _parse(given: str | Mapping[str, Any] | Document, number: int) -> Iterator[_
     elif isinstance(given, Document):
         yield _Reference(given.doc_id, stated_from_document(given), line=number)
     elif isinstance(given, Mapping):
-        fields = {name: str(value) for name, value in given.items() if value}
-        names = given.get("authors") or given.get("author") or ""
-        fields["author"] = names if isinstance(names, str) else " and ".join(map(str, names))
-        fields["author"] = fields["author"].replace(";", " and ")
-        fields |= {"journal": fields["venue"]} if "venue" in fields else {}
-        fields |= {"eprint": fields["arxiv"]} if "arxiv" in fields else {}
-        kind = fields.get("type", "misc")
-        entries = [RawEntry(kind, fields.get("key", str(number)), fields, "", number)]
+        fields = {
+            _BIBTEX.get(name, name): " and ".join(map(str, value))
+            if isinstance(value, list | tuple)
+            else str(value)
+            for name, value in given.items()
+            if value
+        }
+        fields["author"] = fields.get("author", "").replace(";", " and ")
+        kind, key = fields.get("type", "misc"), fields.get("key", str(number))
+        entries = [RawEntry(kind, key, fields, "", number)]
     else:
         raise CitebedError(f"expected a reference as text or fields; found {given!r:.60}")
     for raw in entries:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import product, takewhile
 from typing import ClassVar, Literal, NamedTuple
 
@@ -27,20 +26,15 @@ from citebed.text.names import display_name, family_name
 from citebed.wording import list_first
 from citebed.writing.reference_comparison import (
     CONTAINERS,
-    MOST_NAMES,
     NO_DOI,
     PREPRINT_DOI,
-    AuthorComparison,
+    SIMILAR,
+    Comparison,
     StatedReference,
-    TitleComparison,
+    compare,
     compare_authors,
-    compare_titles,
     is_distinctive,
-    kinds_of_work,
     original_title,
-    pages_differ,
-    parse_name,
-    same_venue,
     title_words,
 )
 
@@ -109,8 +103,6 @@ class ReferenceOptions:
 
 _CACHED = 5000
 _MOST_CANDIDATES, _MOST_OWN = 6, 60
-_SIMILAR = 0.3
-"""A title with a smaller share of common words is not similar."""
 _FIRST_AUTHOR = r"^([^,]*(?:, .)?)"
 """Family name and initial of a first author, to look up other works."""
 
@@ -160,7 +152,7 @@ class ReferenceChecker:
         documents = self._matcher.load_documents(row for some in rows for row in some)
         verdicts = []
         for stated, query, some in zip(references, queries, rows, strict=True):
-            compared = [_compare(stated, query, documents[row]) for row in some]
+            compared = [compare(stated, query, documents[row]) for row in some]
             verdict = _decide(stated, compared, options)
             if verdict.document and verdict.doc_id:
                 words = title_words(original_title(verdict.document.title))
@@ -181,106 +173,6 @@ def _as_parsed(stated: StatedReference) -> ParsedReference:
     )  # fmt: skip
 
 
-# --- Compare with candidates ------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Comparison:
-    """A reference compared with a record; ``named`` is the field of an identifier of both."""
-
-    stated: StatedReference
-    known: CandidateDocument
-    title: TitleComparison
-    authors: AuthorComparison
-    named: str = ""
-
-    @property
-    def rank(self) -> tuple[float, ...]:
-        relation = ("other", "changed", "same").index(self.title.relation)
-        return bool(self.named), relation, self.authors.share, self.title.share
-
-    @property
-    def years_apart(self) -> int | None:
-        ours, theirs = self.stated.year, self.known.year
-        return None if ours is None or theirs is None else abs(ours - theirs)
-
-    @cached_property
-    def same_venue(self) -> bool | None:
-        return same_venue(self.stated.venue, self.known.venue)
-
-    @cached_property
-    def pages_differ(self) -> bool | None:
-        return pages_differ(self.stated.pages, self.known.pages)
-
-    @property
-    def is_version(self) -> bool:
-        """True if the reference means this record, even with wrong details.
-
-        A conference paper beside a journal article by other authors is another work, and so is one
-        with nothing but the same short title.
-        """
-        relation, apart = self.authors.relation, self.years_apart
-        if self.title.relation != "same" or relation == "other":
-            return False
-        if self.named:
-            return True
-        if self.title.is_cut and relation != "same":
-            return False
-        is_moved = (apart or 0) > 1 or self.pages_differ or relation not in ("same", "unknown")
-        if self.stated.doi and self.known.doi and is_moved:
-            return False  # another DOI and more: another version
-        if relation == "unknown":
-            return is_distinctive(self.known.title) or (apart is not None and apart <= 1)
-        kinds = kinds_of_work(self.stated, self.known)
-        return relation == "same" or not all(kinds) or kinds[0] == kinds[1]
-
-
-def _compare(
-    stated: StatedReference, query: ReferenceQuery, known: CandidateDocument
-) -> _Comparison:
-    pairs = {"doi": (stated.doi, known.doi), "arxiv": (stated.arxiv, known.arxiv)}
-    named = next((name for name, (ours, theirs) in pairs.items() if ours and ours == theirs), "")
-    title, authors = compare_titles(stated, known, query), AuthorComparison("other")
-    if title.share >= _SIMILAR or named:
-        authors = compare_authors(stated.authors, known.authors, and_others=stated.and_others)
-        if stated.is_parsed and authors.relation not in ("same", "unknown"):
-            authors = _trust_parsed(stated, query, known, authors)
-    return _Comparison(stated, known, title, authors, named)
-
-
-def _trust_parsed(
-    stated: StatedReference,
-    query: ReferenceQuery,
-    known: CandidateDocument,
-    authors: AuthorComparison,
-) -> AuthorComparison:
-    """Correct a comparison with authors that were parsed from printed text.
-
-    A name of the record that the text contains is not missing, and if all are there, the parser
-    put a title's words or half a name among the authors.
-    """
-    inside = [
-        set(name.parts) <= query.words
-        or (len(name.family) >= 4 and name.family in query.plain.plain)
-        for name in map(parse_name, known.authors[:MOST_NAMES])
-        if name.family
-    ]
-    relation, title = authors.relation, set(title_words(known.title))
-    if not inside or relation == "order":
-        return authors
-    extra = tuple(at for at in authors.added if title.isdisjoint(title_words(stated.authors[at])))
-    if relation == "added" and extra:
-        return authors._replace(added=extra)
-    missing = tuple(at for at in authors.missing if at >= len(inside) or not inside[at])
-    if all(inside) or (relation == "missing" and not missing):
-        return AuthorComparison("same", 1.0)
-    if relation == "other" and sum(inside) >= max(1, len(inside) / 2):
-        return AuthorComparison("unknown")
-    if stated.and_others and inside[0]:
-        return AuthorComparison("same", 1.0)
-    return authors._replace(missing=missing)
-
-
 # --- Decide -----------------------------------------------------------------------------------
 
 _RENAMED, _RENAMED_NAMED, _MOST_CHANGES = 0.7, 0.4, 2
@@ -290,7 +182,7 @@ _BLENDED = 3
 
 
 def _decide(
-    stated: StatedReference, compared: Sequence[_Comparison], options: ReferenceOptions
+    stated: StatedReference, compared: Sequence[Comparison], options: ReferenceOptions
 ) -> Verdict:
     """Decide on a reference from its comparisons with all candidates."""
     ordered = sorted(compared, key=lambda each: each.rank, reverse=True)
@@ -300,14 +192,14 @@ def _decide(
         return _check_details(stated, versions, ordered, options)
     if evidence := _evidence(stated, ordered):
         return Verdict(NOT_FOUND, *evidence)
-    nearest = ordered[0].known if ordered and ordered[0].title.share >= _SIMILAR else None
+    nearest = ordered[0].known if ordered and ordered[0].title.share >= SIMILAR else None
     if options.complete and (stated.title or stated.authors):
         reason = "no work in this collection has this title and these authors"
         return Verdict(NOT_FOUND, nearest, reason)
     return Verdict(NOT_HELD, nearest)
 
 
-def _is_renamed(each: _Comparison, options: ReferenceOptions) -> bool:
+def _is_renamed(each: Comparison, options: ReferenceOptions) -> bool:
     """Return True if a title with a few other words means this document.
 
     People publish several works with similar titles, so all authors and the year must agree, and
@@ -331,7 +223,7 @@ def _is_renamed(each: _Comparison, options: ReferenceOptions) -> bool:
 
 
 def _evidence(
-    stated: StatedReference, ordered: Sequence[_Comparison]
+    stated: StatedReference, ordered: Sequence[Comparison]
 ) -> tuple[CandidateDocument, str] | None:
     """Return the document and the reason that show that a work does not exist, if any."""
     titled = [
@@ -359,7 +251,7 @@ def _evidence(
 
 
 def _blend(
-    stated: StatedReference, ordered: Sequence[_Comparison]
+    stated: StatedReference, ordered: Sequence[Comparison]
 ) -> tuple[CandidateDocument, str] | None:
     """Return the first of two works of these authors whose titles the stated title joins."""
     ours, heads, tails = title_words(stated.title), [], []
@@ -391,8 +283,8 @@ def _common(left: Sequence[str], right: Sequence[str]) -> int:
 
 def _check_details(
     stated: StatedReference,
-    versions: Sequence[_Comparison],
-    ordered: Sequence[_Comparison],
+    versions: Sequence[Comparison],
+    ordered: Sequence[Comparison],
     options: ReferenceOptions,
 ) -> Verdict:
     """Compare the details with all versions of the work: a detail is wrong if it disagrees with
@@ -415,21 +307,17 @@ def _check_details(
     if latest and stated.year and stated.year > latest + 1 and "year" not in right:
         what = f"{stated.year} is in the future"
         wrong["year"] = Detail("year", str(stated.year), str(document.year or ""), what)
-    kinds = [kinds_of_work(stated, each.known) for each in versions]
-    published = None
-    if kinds[0][0] == "preprint":
-        pairs = zip(versions, kinds, strict=True)
-        known = (each.known for each, (_, kind) in pairs if kind in _PUBLISHED)
-        published = next(map(describe, known), None)
+    published = (each.known for each in versions if each.kinds[1] in _PUBLISHED)
+    since = next(map(describe, published), None) if versions[0].kinds[0] == "preprint" else None
     reason = "; ".join(f"{detail.field}: {detail.what}" for detail in wrong.values())
     details = tuple(wrong.values())
-    return Verdict(WRONG if wrong else FINE, document, reason, details, published)
+    return Verdict(WRONG if wrong else FINE, document, reason, details, since)
 
 
 _PUBLISHED = ("proceedings", "journal", "book")
 
 
-def _details(each: _Comparison) -> Iterator[Detail]:
+def _details(each: Comparison) -> Iterator[Detail]:
     """Yield each detail that can be compared."""
     stated, known, apart = each.stated, each.known, each.years_apart
     changes = [
@@ -439,8 +327,8 @@ def _details(each: _Comparison) -> Iterator[Detail]:
     yield Detail("title", stated.title, known.title, "" if is_same else list_first(changes, 3))
     if each.authors.relation != "unknown":
         yield _author_detail(each)
-    kinds = kinds_of_work(stated, known)
-    other_kind, other_venue = all(kinds) and kinds[0] != kinds[1], each.same_venue is False
+    kinds, other_venue = each.kinds, each.same_venue is False
+    other_kind = all(kinds) and kinds[0] != kinds[1]
     # A record without venue and kind is the only version that the collection knows.
     is_only = each.named or each.same_venue or (not other_kind and (all(kinds) or not kinds[1]))
     if apart is not None and (apart <= 1 or is_only):
@@ -462,7 +350,7 @@ def _details(each: _Comparison) -> Iterator[Detail]:
         yield Detail("pages", printed, record, what)
 
 
-def _author_detail(each: _Comparison) -> Detail:
+def _author_detail(each: Comparison) -> Detail:
     (relation, _, missing, added), names, known = each.authors, each.stated.authors, each.known
     absent = list_first([display_name(known.authors[at]) for at in missing], 3)
     extra = list_first([display_name(names[at]) for at in added], 3)

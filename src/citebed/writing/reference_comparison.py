@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from citebed.drafts.references import entry_from_document
@@ -151,6 +151,8 @@ class TitleComparison(NamedTuple):
 _SHORTEST_MAIN = 12
 _CHANGED = 0.5
 """Titles with fewer common words than this share are other titles."""
+SIMILAR = 0.3
+"""A title with a smaller share of common words is not even similar."""
 
 
 def compare_titles(
@@ -248,8 +250,7 @@ class _Name(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 15)
-def parse_name(name: str) -> _Name:
-    """Return the parts of ``Family, Given`` without particles, suffixes and accents."""
+def _parse_name(name: str) -> _Name:
     family, _, given = name.partition(",")
     parts = _name_words(family)
     core = [word for word in parts if word not in _PARTICLES] or parts
@@ -268,7 +269,7 @@ def _name_words(text: str) -> list[str]:
 
 def same_person(ours: str, theirs: str) -> bool:
     """Return True unless two names differ; initials, particles, order and accents do not count."""
-    left, right = parse_name(ours), parse_name(theirs)
+    left, right = _parse_name(ours), _parse_name(theirs)
     if _same_family(left, right):
         return _same_given(left, right)
     flipped = "".join(left.given), "".join(right.given)
@@ -280,13 +281,13 @@ def same_person(ours: str, theirs: str) -> bool:
 
 def _is_sure(ours: str, theirs: str) -> bool:
     """Return False if the given names of two matching names are written in full and differ."""
-    left, right = (parse_name(name).given[:1] for name in (ours, theirs))
+    left, right = (_parse_name(name).given[:1] for name in (ours, theirs))
     return not left or not right or left[0][:2] == right[0][:2] or 1 in map(len, (*left, *right))
 
 
 def _is_misspelt(ours: str, theirs: str) -> bool:
     """Return True if two family names differ in a letter or two, and the given names agree."""
-    left, right = parse_name(ours), parse_name(theirs)
+    left, right = _parse_name(ours), _parse_name(theirs)
     limit = 1 if max(len(left.family), len(right.family)) < 6 else 2
     return sum(_slips(left.family, right.family)) <= limit and _same_given(left, right)
 
@@ -325,7 +326,7 @@ class AuthorComparison(NamedTuple):
     added: tuple[int, ...] = ()
 
 
-MOST_NAMES = 30
+_MOST_NAMES = 30
 _MOST_PAIRS = 60
 """In longer lists, only names with the same family name are compared."""
 _OVERLAP = 0.5
@@ -341,11 +342,11 @@ def compare_authors(
         return AuthorComparison("unknown")
     by_family: defaultdict[str, list[int]] = defaultdict(list)
     for at, name in enumerate(known):
-        by_family[parse_name(name).family].append(at)
+        by_family[_parse_name(name).family].append(at)
     every = range(len(known)) if len(known) <= _MOST_PAIRS else ()
     free, pairs = set(range(len(known))), dict[int, int]()
     for at, name in enumerate(stated):
-        for other in (*by_family[parse_name(name).family], *every):
+        for other in (*by_family[_parse_name(name).family], *every):
             if other in free and same_person(name, known[other]):
                 free.discard(other)
                 pairs[at] = other
@@ -353,7 +354,9 @@ def compare_authors(
     added = tuple(at for at in range(len(stated)) if at not in pairs)
     missing = tuple(sorted(free))
     sure = sum(_is_sure(stated[a], known[b]) for a, b in pairs.items())
-    sure += sum(any(_is_misspelt(stated[a], known[b]) for b in missing) for a in added[:MOST_NAMES])
+    sure += sum(
+        any(_is_misspelt(stated[a], known[b]) for b in missing) for a in added[:_MOST_NAMES]
+    )
     size = min(len(stated), len(known))
     if not pairs and sure < _OVERLAP * size:
         relation = "other"
@@ -368,7 +371,7 @@ def compare_authors(
     return AuthorComparison(relation, len(pairs) / size, missing, added)
 
 
-# --- Kinds of works, venues, pages ------------------------------------------------------------
+# --- References and records -------------------------------------------------------------------
 
 PREPRINT_DOI = re.compile(
     r"10\.(?:48550|31234|2139|21203|26434|20944|36227|5281|6084)/|10\.1101/(?:\d{6}$|\d{4}\.\d\d\.)"
@@ -386,10 +389,96 @@ _KINDS = {
     "book": "book", "inbook": "book", "incollection": "book", "phdthesis": "thesis",
     "mastersthesis": "thesis", "thesis": "thesis", "techreport": "report", "report": "report",
 }  # fmt: skip
+_RANGE = re.compile(r"\s*(\d+)(?:\s*[-–—]+\s*(\d+))?\s*")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A reference compared with a record; ``named`` is the field of an identifier of both."""
+
+    stated: StatedReference
+    known: CandidateDocument
+    title: TitleComparison
+    authors: AuthorComparison
+    named: str = ""
+
+    @property
+    def rank(self) -> tuple[float, ...]:
+        """The values to sort by."""
+        relation = ("other", "changed", "same").index(self.title.relation)
+        return bool(self.named), relation, self.authors.share, self.title.share
+
+    @property
+    def years_apart(self) -> int | None:
+        """The difference of the years, if both are known."""
+        ours, theirs = self.stated.year, self.known.year
+        return None if ours is None or theirs is None else abs(ours - theirs)
+
+    @cached_property
+    def kinds(self) -> tuple[str, str]:
+        """The kinds of the stated work and of the record: preprint, proceedings, journal, book,
+        thesis, report, or "" if it is unclear."""
+        stated, known = self.stated, self.known
+        text = stated.text if stated.is_parsed else ""
+        ours = _kind(stated.type, stated.venue, stated.doi, text)
+        is_preprint = bool(stated.arxiv) and not stated.venue
+        return "preprint" if is_preprint else ours, _kind(known.type, known.venue, known.doi)
+
+    @cached_property
+    def same_venue(self) -> bool | None:
+        """True if words of the venues or their starts agree, or an acronym; ``None`` if unclear."""
+        stated = self.stated.venue
+        ours, theirs = (
+            [w for w in title_words(venue) if w not in FUNCTION_WORDS and not w.isdigit()]
+            for venue in (stated, self.known.venue or "")
+        )
+        if not ours or not theirs:
+            return None
+        if len(ours) == 1 and stated.upper() == stated:
+            initials = "".join(word[0] for word in theirs)
+            return True if ours[0] in initials or ours[0] in theirs else None
+        starts = sum(any(o.startswith(t) or t.startswith(o) for t in theirs) for o in ours)
+        return starts / len(ours) >= 0.5
+
+    @cached_property
+    def pages_differ(self) -> bool | None:
+        """True for other pages; ``None`` if they cannot be compared, as article numbers."""
+        spans = []
+        for match in (_RANGE.fullmatch(each.pages or "") for each in (self.stated, self.known)):
+            if match is None:
+                return None
+            first, last = match[1], match[2] or ""
+            whole = first[: max(0, len(first) - len(last))] + last  # "123–9" is "123–129"
+            spans.append((int(first), int(whole) if last else None))
+        (start, end), (known_start, known_end) = spans
+        are_ranges = end is not None and known_end is not None
+        if start == known_start:
+            return are_ranges and end != known_end
+        return True if are_ranges and 1 not in (start, known_start) else None
+
+    @property
+    def is_version(self) -> bool:
+        """True if the reference means this record, even with wrong details.
+
+        A conference paper beside a journal article by other authors is another work, and so is one
+        with nothing but the same short title.
+        """
+        relation, apart = self.authors.relation, self.years_apart
+        if self.title.relation != "same" or relation == "other":
+            return False
+        if self.named:
+            return True
+        if self.title.is_cut and relation != "same":
+            return False
+        is_moved = (apart or 0) > 1 or self.pages_differ or relation not in ("same", "unknown")
+        if self.stated.doi and self.known.doi and is_moved:
+            return False  # another DOI and more: another version
+        if relation == "unknown":
+            return is_distinctive(self.known.title) or (apart is not None and apart <= 1)
+        return relation == "same" or not all(self.kinds) or self.kinds[0] == self.kinds[1]
 
 
 def _kind(type: str | None, venue: str | None, doi: str | None, text: str = "") -> str:
-    """Return preprint, proceedings, journal, book, thesis, report, or "" if it is unclear."""
     if PREPRINT_DOI.match(doi or "") or _PREPRINT.search(venue or ""):
         return "preprint"
     if type in _KINDS:
@@ -401,43 +490,46 @@ def _kind(type: str | None, venue: str | None, doi: str | None, text: str = "") 
     return "journal" if _JOURNAL.search(venue or text) else ""
 
 
-def kinds_of_work(stated: StatedReference, known: CandidateDocument) -> tuple[str, str]:
-    """Return the kinds of a stated work and of a record."""
-    is_preprint = bool(stated.arxiv) and not stated.venue
-    text = stated.text if stated.is_parsed else ""
-    ours = "preprint" if is_preprint else _kind(stated.type, stated.venue, stated.doi, text)
-    return ours, _kind(known.type, known.venue, known.doi)
+def compare(stated: StatedReference, query: ReferenceQuery, known: CandidateDocument) -> Comparison:
+    """Compare a reference with a record."""
+    pairs = {"doi": (stated.doi, known.doi), "arxiv": (stated.arxiv, known.arxiv)}
+    named = next((name for name, (ours, theirs) in pairs.items() if ours and ours == theirs), "")
+    title, authors = compare_titles(stated, known, query), AuthorComparison("other")
+    if title.share >= SIMILAR or named:
+        authors = compare_authors(stated.authors, known.authors, and_others=stated.and_others)
+        if stated.is_parsed and authors.relation not in ("same", "unknown"):
+            authors = _trust_parsed(stated, query, known, authors)
+    return Comparison(stated, known, title, authors, named)
 
 
-def same_venue(stated: str, known: str | None) -> bool | None:
-    """Return True if words or their starts agree, or an acronym does; ``None`` if unclear."""
-    ours, theirs = (
-        [word for word in title_words(venue) if word not in FUNCTION_WORDS and not word.isdigit()]
-        for venue in (stated, known or "")
-    )
-    if not ours or not theirs:
-        return None
-    if len(ours) == 1 and stated.upper() == stated:
-        initials = "".join(word[0] for word in theirs)
-        return True if ours[0] in initials or ours[0] in theirs else None
-    starts = sum(any(o.startswith(t) or t.startswith(o) for t in theirs) for o in ours)
-    return starts / len(ours) >= 0.5
+def _trust_parsed(
+    stated: StatedReference,
+    query: ReferenceQuery,
+    known: CandidateDocument,
+    authors: AuthorComparison,
+) -> AuthorComparison:
+    """Correct a comparison with authors that were parsed from printed text.
 
-
-_RANGE = re.compile(r"\s*(\d+)(?:\s*[-–—]+\s*(\d+))?\s*")
-
-
-def pages_differ(stated: str | None, known: str | None) -> bool | None:
-    """Return True for other pages; ``None`` if they cannot be compared, as article numbers."""
-    spans = []
-    for match in (_RANGE.fullmatch(pages or "") for pages in (stated, known)):
-        if match is None:
-            return None
-        first, last = match[1], match[2] or ""
-        whole = first[: max(0, len(first) - len(last))] + last  # "123–9" is "123–129"
-        spans.append((int(first), int(whole) if last else None))
-    (start, end), (other_start, other_end) = spans
-    are_ranges = end is not None and other_end is not None
-    if start == other_start:
-        return are_ranges and end != other_end
-    return True if are_ranges and 1 not in (start, other_start) else None
+    A name of the record that the text contains is not missing, and if all are there, the parser
+    put a title's words or half a name among the authors.
+    """
+    inside = [
+        set(name.parts) <= query.words
+        or (len(name.family) >= 4 and name.family in query.plain.plain)
+        for name in map(_parse_name, known.authors[:_MOST_NAMES])
+        if name.family
+    ]
+    relation, title = authors.relation, set(title_words(known.title))
+    if not inside or relation == "order":
+        return authors
+    extra = tuple(at for at in authors.added if title.isdisjoint(title_words(stated.authors[at])))
+    if relation == "added" and extra:
+        return authors._replace(added=extra)
+    missing = tuple(at for at in authors.missing if at >= len(inside) or not inside[at])
+    if all(inside) or (relation == "missing" and not missing):
+        return AuthorComparison("same", 1.0)
+    if relation == "other" and sum(inside) >= max(1, len(inside) / 2):
+        return AuthorComparison("unknown")
+    if stated.and_others and inside[0]:
+        return AuthorComparison("same", 1.0)
+    return authors._replace(missing=missing)

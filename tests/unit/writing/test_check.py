@@ -138,16 +138,16 @@ def test_hints_name_sentences_that_share_nothing_with_the_cited_work(
     citebed.create(tmp_path / "mine", tmp_path / "library.bib").index(quiet=True)
     draft = tmp_path / "draft.md"
     draft.write_text(
+        "---\nbibliography: library.bib\n---\n\n"
         "Oak trees grow slowly in old forests [@oak].\n\n"
         "The price of bread rose in Vienna [@elm].\n\n"
-        "Elms have enemies. The price of bread rose [@elm]. See [@oak].\n\n"
-        "---\nbibliography: library.bib\n---\n"
+        "Elms have enemies. The price of bread rose [@elm]. See [@oak].\n"
     )
     line = ["check", str(tmp_path / "mine"), str(draft), "--format", "lines", "--fail-on", "note"]
     assert main(line) == 0
     assert main([*line, "--hints"]) == 1
     shown = capsys.readouterr().out
-    assert f"{draft}:3:1: note: elm: this sentence has little in common with 'elm'" in shown
+    assert f"{draft}:7:1: note: elm: this sentence has little in common with 'elm'" in shown
     assert shown.count("weak-citation") == 1
 
 
