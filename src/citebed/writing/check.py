@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -39,8 +39,7 @@ from citebed.writing.reference_comparison import (
     title_words,
 )
 
-Severity = Literal["error", "warning", "note"]
-KINDS: dict[str, tuple[Severity, str]] = {
+KINDS = {
     "not-found": ("error", "No work has this title and these authors."),
     "wrong-title": ("warning", "Words of the title differ from the record."),
     "wrong-authors": ("warning", "The authors differ from the record."),
@@ -331,13 +330,10 @@ def _parse(given: str | Mapping[str, Any] | Document, number: int) -> Iterator[_
     elif isinstance(given, Document):
         yield _Reference(given.doc_id, stated_from_document(given), line=number)
     elif isinstance(given, Mapping):
-        fields = {
-            _BIBTEX.get(name, name): " and ".join(map(str, value))
-            if isinstance(value, list | tuple)
-            else str(value)
-            for name, value in given.items()
-            if value
-        }
+        fields: dict[str, str] = {}
+        for name, value in given.items():
+            parts = value if isinstance(value, list | tuple) else [value or ""]
+            fields[_BIBTEX.get(name, name)] = " and ".join(map(str, parts))
         fields["author"] = fields.get("author", "").replace(";", " and ")
         kind, key = fields.get("type", "misc"), fields.get("key", str(number))
         entries = [RawEntry(kind, key, fields, "", number)]
@@ -355,9 +351,10 @@ def _check_keys(draft: Draft, listed: Sequence[_Reference], known: Set[str]) -> 
     places: dict[str, Place] = {}
     for passage in draft.passages:
         start = Place(passage.source, passage.line, passage.column)
-        cites = [*zip(passage.sentence_cites, passage.places, strict=False), (passage.cites, start)]
-        for name, place in ((name, place) for names, place in cites for name in names):
-            places.setdefault(name, place)
+        pairs = [*zip(passage.sentence_cites, passage.places, strict=False), (passage.cites, start)]
+        for names, place in pairs:
+            for name in names:
+                places.setdefault(name, place)
     if known and len(draft.library_files) >= len(draft.bibliography_files):
         for key in draft.cited.keys:
             if key not in known and is_key(key) and not key.isdigit():

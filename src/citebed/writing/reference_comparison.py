@@ -354,9 +354,8 @@ def compare_authors(
     added = tuple(at for at in range(len(stated)) if at not in pairs)
     missing = tuple(sorted(free))
     sure = sum(_is_sure(stated[a], known[b]) for a, b in pairs.items())
-    sure += sum(
-        any(_is_misspelt(stated[a], known[b]) for b in missing) for a in added[:_MOST_NAMES]
-    )
+    rest = [stated[at] for at in added[:_MOST_NAMES]]
+    sure += sum(any(_is_misspelt(name, known[at]) for at in missing) for name in rest)
     size = min(len(stated), len(known))
     if not pairs and sure < _OVERLAP * size:
         relation = "other"
