@@ -335,7 +335,7 @@ def _parse(given: str | Mapping[str, Any] | Document, number: int) -> Iterator[_
             parts = value if isinstance(value, list | tuple) else [value or ""]
             fields[_BIBTEX.get(name, name)] = " and ".join(map(str, parts))
         fields["author"] = fields.get("author", "").replace(";", " and ")
-        kind, key = fields.get("type", "misc"), fields.get("key", str(number))
+        kind, key = fields.get("type") or "misc", fields.get("key") or str(number)
         entries = [RawEntry(kind, key, fields, "", number)]
     else:
         raise CitebedError(f"expected a reference as text or fields; found {given!r:.60}")
