@@ -253,7 +253,8 @@ def _make_report(
         })  # fmt: skip
         if verdict.name == NOT_FOUND:
             about = {"printed": stated.title or stated.text, "record": nearest, "nearest": nearest}
-            findings.append(_finding("not-found", each, f"not found: {verdict.reason}", **about))
+            message = f"not found: {verdict.reason}"
+            findings.append(_finding("not-found", each, message, None, **about))
         for detail in verdict.details:
             fix = fix_for(each.raw, each.column, detail, verdict.document) if each.raw else None
             about = {"printed": detail.printed, "record": detail.record, "nearest": nearest}
