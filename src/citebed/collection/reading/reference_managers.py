@@ -198,8 +198,8 @@ def _zotero_items(database: DatabaseCopy, keys: Mapping[tuple[Any, Any], str]) -
         item: Item = {"itemType": type_name or "document", "key": key}
         item |= {"citationKey": keys[library, key]} if (library, key) in keys else {}
         for own, base, value in fields:
-            item |= dict.fromkeys((own, base or own), str(value))
-        item |= {"date": _plain_date(item["date"])} if "date" in item else {}
+            text = _plain_date(str(value)) if "date" in (own, base) else str(value)
+            item |= dict.fromkeys((own, base or own), text)
         paths = _group_paths(groups.get(library), inside, collections)
         item |= {"creators": creators, "tags": tags, "groups": paths, "notes": notes}
         yield item | {"annotations": marks, "files": files}
