@@ -13,8 +13,8 @@ explanation quotes, or with its DOI or arXiv id.
 styles. ``removed`` does the same with works that the collection no longer holds: every verdict
 other than "not in this collection" is a false accusation. The fields are computer science
 (ACM-CR), life sciences (eLife), computational linguistics (eight volumes of the ACL Anthology),
-and CACM. Limits were set while looking at HALLMARK's valid entries and at seed 0 of ACM-CR; the
-other fields and seeds are unseen.
+and CACM. Limits were set while looking at HALLMARK's valid entries and at seed 0 of all four
+fields; only references of other seeds, such as seed 1, are unseen.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -17,9 +17,6 @@ from citebed.files.file_kinds import MANIFEST
 from citebed.options import option
 from citebed.wording import count, printable
 from citebed.writing.check import CheckOptions
-
-if TYPE_CHECKING:
-    from citebed.collection import Collection
 
 _FORMATS = ("text", "lines")
 _LEVELS = ("error", "warning", "note", "never")
@@ -68,59 +65,48 @@ def check(
 
     Example: citebed check mine/ draft.tex
     """
+    from citebed.collection import open_collection
+    from citebed.files.output_files import write_file
     from citebed.report.draft_check import check_lines, check_sarif, editor_lines
+    from citebed.report.terminal import exact
     from citebed.writing.bib_fixes import diff_fixes, write_fixes
     from citebed.writing.check import check_draft, merge_reports
+    from citebed.writing.collection_choice import COLLECTION, find_collection
 
-    if options.fail_on not in _LEVELS:
-        raise UnknownName("severity", options.fail_on, _LEVELS)
-    if output.format is not None and output.format not in _FORMATS:
-        raise UnknownName("output format", output.format, _FORMATS)
+    for what, name, known in (
+        ("severity", options.fail_on, _LEVELS),
+        ("output format", output.format or "text", _FORMATS),
+    ):
+        if name not in known:
+            raise UnknownName(what, name, known)
     if options.fix and options.diff:
         raise typer.BadParameter("--fix and --diff were given. Choose one.")
-    collection, drafts = _collection(sources)
+    given = sources[0] if (sources[0] / MANIFEST).is_file() else None
+    drafts = sources[1:] if given else sources
+    if not drafts:
+        raise typer.BadParameter("name at least one draft or .bib file to check")
+    collection = None
+    try:
+        collection = open_collection(find_collection(drafts[0].parent, given))
+    except CitebedError as error:
+        if given or os.environ.get(COLLECTION):
+            raise
+        print_notes([str(error)])
     report = merge_reports([check_draft(draft, collection, options) for draft in drafts])
     print_notes(report.notes)
-    if options.fix or options.diff:
-        for file, fixes in report.fixes.items():
-            sys.stdout.write(diff_fixes(file, fixes))
-            if options.fix:
-                done = write_fixes(file, fixes)
-                say(f"corrected {count(done, 'detail')} in {printable(file)}")
-        report = report.without_fixes() if options.fix else report
-    if options.sarif is not None:
-        _write_sarif(options.sarif, check_sarif(report))
+    for file, fixes in report.fixes.items() if options.fix or options.diff else ():
+        sys.stdout.write(diff_fixes(file, fixes))
+        if options.fix:
+            done = write_fixes(file, fixes)
+            say(f"corrected {count(done, 'detail')} in {printable(file)}")
+    report = report.without_fixes() if options.fix else report
+    if str(options.sarif) == "-":
+        exact().write(check_sarif(report))
+    elif options.sarif is not None:
+        write_file(options.sarif, check_sarif(report))
     if output.is_rows:
         print_rows(report.rows, output.style)
     elif str(options.sarif) != "-":
         lines = editor_lines(report) if output.format == "lines" else check_lines(report)
         sys.stdout.writelines(f"{line}\n" for line in lines)
     return int(report.fails(options.fail_on))
-
-
-def _collection(sources: list[Path]) -> tuple[Collection | None, list[Path]]:
-    """Return the collection and the drafts; without a collection, a note says why."""
-    from citebed.collection import open_collection
-    from citebed.writing.collection_choice import COLLECTION, find_collection
-
-    if (sources[0] / MANIFEST).is_file():
-        if len(sources) == 1:
-            raise typer.BadParameter("name at least one draft or .bib file to check")
-        return open_collection(sources[0]), sources[1:]
-    try:
-        return open_collection(find_collection(sources[0].parent)), sources
-    except CitebedError as error:
-        if os.environ.get(COLLECTION):
-            raise
-        print_notes([str(error)])
-    return None, sources
-
-
-def _write_sarif(path: Path, text: str) -> None:
-    from citebed.files.output_files import write_file
-    from citebed.report.terminal import exact
-
-    if str(path) == "-":
-        exact().write(text)
-    else:
-        write_file(path, text)

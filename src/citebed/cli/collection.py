@@ -12,6 +12,7 @@ import typer
 from citebed.cli.options import (
     CollectionFolder,
     JsonOptions,
+    NewCollectionFolder,
     ReportOptions,
     RowOptions,
     SparkOptions,
@@ -91,12 +92,7 @@ class ImportCommand:
 
 
 def import_(
-    collection: Annotated[
-        Path,
-        typer.Argument(
-            metavar="COLLECTION", help="Collection folder; created if missing.", show_default=False
-        ),
-    ],
+    collection: NewCollectionFolder,
     rules: RuleOptions,
     options: ImportCommand,
     spark: SparkOptions,

@@ -224,6 +224,12 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress and su
 CollectionFolder = Annotated[
     Path, typer.Argument(metavar="COLLECTION", help="The collection's folder.", show_default=False)
 ]
+NewCollectionFolder = Annotated[
+    Path,
+    typer.Argument(
+        metavar="COLLECTION", help="Collection folder; created if missing.", show_default=False
+    ),
+]
 QrelsFile = Annotated[Path, typer.Argument(help="Judgements (qrels or Parquet).", metavar="QRELS")]
 QrelsFiles = Annotated[list[Path], typer.Argument(help="Judgement sets.", metavar="QRELS…")]
 _RUNS = "Runs in TREC format or TREC KBA's filter format (.gz allowed), or Parquet"

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
+from citebed.cli.options import NewCollectionFolder
+from citebed.cli.output import say
 from citebed.options import argument, option
 
 
 def watch(
-    collection: Annotated[
-        Path,
-        typer.Argument(
-            metavar="COLLECTION", help="Collection folder; created if missing.", show_default=False
-        ),
-    ],
+    collection: NewCollectionFolder,
     paths: tuple[Path, ...] = argument(
         (),
         "Bibliographies, PDFs, drafts, and folders of these (default: the collection's sources).",
@@ -41,4 +37,4 @@ def watch(
         for update in watch_files(collection, paths, once=once, prune=prune):
             typer.echo(f"{datetime.now():%H:%M:%S}  {update.message}")
     except KeyboardInterrupt:
-        typer.echo("stopped; the collection is complete", err=True)
+        say("stopped; the collection is complete")

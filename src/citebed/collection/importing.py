@@ -232,7 +232,7 @@ class Import:
         self.work.mkdir()
         self.output.mkdir()
         prune = self.options.prune
-        paths = self._make_paths_local(paths)
+        paths = [self._make_local(path) for path in dict.fromkeys(paths)]
         roots = [self.names.name_of(path) for path in paths]
         existing_paths = self.known_sources.drop_missing(paths, prune=prune)
         files, unreadable = find_files(existing_paths, self.names)
@@ -261,8 +261,7 @@ class Import:
         all_tables = self._add_earlier_rows(new_tables, dropped)
         report = self._assemble(all_tables, dropped, roots, files)
         if self.options.strict:
-            new = _problem_frame(self.reader.problems)
-            problems = pl.concat([new_tables.get("problems", new.clear()), new])
+            problems = self._new_problems(new_tables)
             for source, line, _, what in problems.filter(kind="skipped").head(1).iter_rows():
                 raise FormatError(source, line, f"{what} (--strict: nothing was imported)")
         if check:
@@ -271,18 +270,19 @@ class Import:
         store.commit_change(self.folder, self._write())
         self.shards.remove_former(self.folder)
         (self.folder / "runs").mkdir(exist_ok=True)
+        report = replace(report, forgotten=sorted(removed), damaged=damaged)
         if prune:
-            elsewhere = self.known_sources.find_unlocatable(roots)
-            return replace(report, forgotten=sorted(removed), elsewhere=elsewhere, damaged=damaged)
-        missing = [name for name in missing if name not in removed]
-        return replace(report, missing=missing, forgotten=sorted(removed), damaged=damaged)
+            return replace(report, elsewhere=self.known_sources.find_unlocatable(roots))
+        return replace(report, missing=[name for name in missing if name not in removed])
+
+    def _new_problems(self, new_tables: Frames) -> pl.DataFrame:
+        own = _problem_frame(self.reader.problems)
+        return pl.concat([new_tables.get("problems", own.clear()), own])
 
     def _find_damaged(self, new_tables: Frames) -> dict[str, str]:
         """Return the changed files with fewer records and more problems than before, or without any
         record, and what is wrong."""
-        found = [_problem_frame(self.reader.problems)]
-        found += [new_tables["problems"]] if "problems" in new_tables else []
-        new, earlier = pl.concat(found), self.read(f"{IMPORT}/problems")
+        new, earlier = self._new_problems(new_tables), self.read(f"{IMPORT}/problems")
         known = dict(self.source_table.select("source", "records").iter_rows())
         damaged = {}
         for row in self.reader.sources:
@@ -295,25 +295,23 @@ class Import:
                 damaged[name] = f"{what or 'it is empty'}; {lost} fewer than before"
         return damaged
 
-    def _make_paths_local(self, paths: list[str | Path]) -> list[str | Path]:
-        return [self._make_local(path) for path in dict.fromkeys(paths)]
-
     def _make_local(self, path: str | Path) -> str | Path:
         """Return a path; for ``-`` and Zotero's local API, that of a file with their content.
 
         The name of standard input has its hash: other input is another source.
         """
-        if (address := parse_api_address(path)) is not None:
-            copy = self.work.parent / "zotero-api"
+        address = parse_api_address(path)
+        if address is None and os.fspath(path) != STANDARD_INPUT:
+            return path
+        name = "standard-input" if address is None else "zotero-api"
+        copy = self.work.parent / name
+        if address is None:
+            save_standard_input(copy)
+            name += f"-{hash_file(copy)[:12]}"
+        else:
             self.progress.step("reading Zotero's library", 0)
             write_items(copy, fetch_items(address))
-            self.names.set_name(copy, copy.name)
-            return copy
-        if os.fspath(path) != STANDARD_INPUT:
-            return path
-        copy = self.work.parent / "standard-input"
-        save_standard_input(copy)
-        self.names.set_name(copy, f"{copy.name}-{hash_file(copy)[:12]}")
+        self.names.set_name(copy, name)
         return copy
 
     def forget(self, names: Iterable[str | Path]) -> ImportReport:

@@ -13,10 +13,10 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import wraps
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import quote
 
 from pydantic import BaseModel, Field
@@ -29,25 +29,18 @@ if TYPE_CHECKING:
     from citebed.retrieval.library.library import Library
     from citebed.web.workbench.open_collections import OpenCollection
 
-
-@contextmanager
-def _models_built_on_first_use() -> Iterator[None]:
-    """Let pydantic build the protocol's hundreds of models when they are first used: a client waits
-    for the start of its servers, and building them all takes 0.4 s."""
-    BaseModel.model_config["defer_build"] = True
-    try:
-        yield
-    finally:
-        del BaseModel.model_config["defer_build"]
-
-
-with _models_built_on_first_use():
+# A client waits for the start of its servers. To build the protocol's hundreds of models takes
+# 0.4 s, so pydantic builds each when it is first used.
+BaseModel.model_config["defer_build"] = True
+try:
     import_extra("assistants", "mcp")
     from mcp.server import MCPServer
     from mcp.server.mcpserver import ResourceSecurity
     from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
     from mcp.shared.exceptions import MCPError
     from mcp_types import INVALID_PARAMS, ListResourcesResult, Resource, ToolAnnotations
+finally:
+    del BaseModel.model_config["defer_build"]
 
 DOCUMENT = "citebed://document/"
 """What addresses of documents as resources begin with."""
@@ -192,21 +185,14 @@ _Complete = Annotated[bool, Field(description="The collection has everything tha
                                   "work that it lacks does not exist.")]
 # fmt: on
 
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
 
-
-def _tool(work: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Pass the message of an error that users can fix on to the assistant."""
-
-    @wraps(work)
-    def run(*given: _P.args, **named: _P.kwargs) -> _T:
-        try:
-            return work(*given, **named)
-        except CitebedError as error:
-            raise ToolError(str(error)) from error
-
-    return run
+@contextmanager
+def _errors_as(kind: Callable[[str], Exception]) -> Iterator[None]:
+    """Raise errors that users can fix as errors whose message the assistant sees."""
+    try:
+        yield
+    except (CitebedError, ToolError) as error:
+        raise kind(str(error)) from error
 
 
 class Assistant:
@@ -231,7 +217,7 @@ class Assistant:
                 self._opened = OpenCollection(self.folder.name, self.folder)
             return self._opened
 
-    @_tool
+    @_errors_as(ToolError)
     def recommend(
         self,
         text: _Text,
@@ -256,9 +242,10 @@ class Assistant:
                 **_fields(library, row["doc_id"]), probability=row["probability"],
                 strength=row["strength"], reason=row["reason"], for_sentence=row["sentence"],
                 abstract_sentence=_shorten(row["abstract_sentence"]),
-                cited_elsewhere=list(map(_shorten, map(": ".join, zip(
-                    row["cited_by"], row["citing_sentences"], strict=False
-                )))),
+                cited_elsewhere=[
+                    _shorten(": ".join(each))
+                    for each in zip(row["cited_by"], row["citing_sentences"], strict=False)
+                ],
             )
             for row in found.rows
         ]  # fmt: skip
@@ -266,7 +253,7 @@ class Assistant:
         notes = [note.replace(COMMAND_HINT, hint) for note in found.all_notes]
         return Suggestions(suggestions=suggestions, notes=[*notes, *self._index_note(library)])
 
-    @_tool
+    @_errors_as(ToolError)
     def search(  # noqa: PLR0913, PLR0917 - the tool's arguments
         self,
         query: _Query,
@@ -285,17 +272,16 @@ class Assistant:
         notes = [*found.notes, *self._index_note(library)]
         return Results(results=_papers(library, found), total=found.total, notes=notes)
 
-    @_tool
+    @_errors_as(ToolError)
     def document(self, key: _Key) -> PaperDetails:
         """Return a paper: abstract, BibTeX entry, what others write about it, related papers."""
         library = self.collection.library
         doc_id = _find_id(library, key)
         about = library.about(doc_id, _MOST_RELATED)
         cited_by = [
-            Citation(**{name: row[name] for name in ("by", "year", "section")},
-                     sentence=_shorten(row["sentence"]))
+            Citation(**{**row, "sentence": _shorten(row["sentence"])})
             for row in about.cited_by[:_MOST_CITATIONS]
-        ]  # fmt: skip
+        ]
         return PaperDetails(
             **_fields(library, doc_id), abstract=_shorten(about.row["abstract"]),
             bibtex=_shorten(about.bibtex), cited_by=cited_by,
@@ -304,14 +290,14 @@ class Assistant:
             similar=_papers(library, about.similar),
         )  # fmt: skip
 
-    @_tool
+    @_errors_as(ToolError)
     def similar(self, keys: _Keys, k: _Count = 10) -> Results:
         """Return the papers most similar to one paper, or to several together."""
         library = self.collection.library
         found = library.similar([_find_id(library, key) for key in keys], k)
         return Results(results=_papers(library, found), total=found.total, notes=list(found.notes))
 
-    @_tool
+    @_errors_as(ToolError)
     def check_references(
         self, references: _References, complete: _Complete = False
     ) -> CheckedReferences:
@@ -322,10 +308,9 @@ class Assistant:
         from citebed.writing.check import CheckOptions, check_references
 
         library, workbench = self.collection.library, self.collection.workbench
-        checked, notes = list[CheckedReference](), dict[str, None]()
-        for text in references:
+        checked = list[CheckedReference]()
+        for text in references:  # alone: positions in the report are those in the text
             report = check_references([text], workbench, CheckOptions(complete=complete))
-            notes |= dict.fromkeys(report.notes)
             for row in report.references.iter_rows(named=True):
                 problems = report.findings.filter(key=row["key"])["message"].to_list()
                 key = _fields(library, row["doc_id"])["key"] if row["doc_id"] else None
@@ -334,9 +319,9 @@ class Assistant:
                     problems=[*dict.fromkeys(problems or filter(None, [row["message"]]))],
                     nearest=row["nearest"] or "",
                 ))  # fmt: skip
-        return CheckedReferences(references=checked, notes=list(notes))
+        return CheckedReferences(references=checked, notes=[])
 
-    @_tool
+    @_errors_as(ToolError)
     def fetch(self, id: _Key) -> Fetched:
         """Return a paper as one text: record, abstract, citing sentences, full text if known."""
         about, workbench = self.document(id), self.collection.workbench
@@ -363,22 +348,18 @@ class Assistant:
 
     # --- resources ---
 
+    @_errors_as(ResourceNotFoundError)
     def read(self, key: str) -> str:
         """Return a document as a text, for its address."""
-        try:
-            return self.fetch(key).text
-        except ToolError as error:
-            raise ResourceNotFoundError(str(error)) from error
+        return self.fetch(key).text
 
+    @_errors_as(partial(MCPError, INVALID_PARAMS))
     def list_page(self, cursor: str | None) -> ListResourcesResult:
         """Return a page of all documents by title; the cursor is the number of the first."""
-        start = int(cursor or 0) if re.fullmatch("[0-9]{0,9}", cursor or "") else -1
-        if start < 0:
-            raise MCPError(INVALID_PARAMS, f"'{shorten(printable(cursor or ''))}' is not a cursor")
-        try:
-            found = self.search("", k=PAGE_SIZE, start=start, sort="title")
-        except ToolError as error:
-            raise MCPError(INVALID_PARAMS, str(error)) from error
+        if not re.fullmatch("[0-9]{1,9}", cursor or "0"):
+            raise CitebedError(f"'{shorten(printable(cursor or ''))}' is not a cursor")
+        start = int(cursor or 0)
+        found = self.search("", k=PAGE_SIZE, start=start, sort="title")
         resources = [
             Resource(
                 uri=f"{DOCUMENT}{quote(each.key, safe='')}", name=each.key, title=each.title,
@@ -400,17 +381,14 @@ def _papers(library: Library, rows: Iterable[Mapping[str, Any]]) -> list[Paper]:
 def _fields(library: Library, doc_id: str) -> dict[str, Any]:
     """Return the fields of a `Paper`. Its key is the collection's, whatever text is given."""
     from citebed.collection.names import clean_key
-    from citebed.retrieval.recommend.documents import fill_row
-    from citebed.retrieval.recommend.evidence import document_link
 
-    number = library.number_of(doc_id)
-    row = fill_row({**library.catalogue.rows([number])[0], "keys": ()})
-    key = clean_key(row["cite_key"] or doc_id)
+    (row,) = library.rows([library.number_of(doc_id)])
+    key = clean_key(row["key"] or doc_id)
     return {
         "id": key, "key": key, "title": _shorten(row["title"] or key),
         "authors": list(row["authors"]), "year": row["year"], "venue": row["venue"],
-        "doi": row["doi"], "url": document_link(row) or f"{DOCUMENT}{quote(key, safe='')}",
-        "cited": int(library.citations.counts[number]),
+        "doi": row["doi"], "url": row["link"] or f"{DOCUMENT}{quote(key, safe='')}",
+        "cited": row["cited"],
     }  # fmt: skip
 
 
@@ -423,36 +401,24 @@ def _shorten(text: str) -> str:
 
 
 def _find_id(library: Library, key: str) -> str:
-    """Return the id of the document with a key or other name; the error has similar keys."""
+    """Return the id of the document with a key or other name.
+
+    The error names papers whose keys are spelled like this one, or that have its words and numbers.
+    """
     keys = library.catalogue.table["cite_key"]
-    own = (keys == key).arg_true()
-    if len(own) and library.catalogue.present[own[0]]:
-        return str(library.index.ids[int(own[0])])
-    try:
-        return str(library.index.ids[library.number_of(key)])
-    except CitebedError:
-        near = _near_papers(library, key)
-        others = f" Similar: {'; '.join(near)}." if near else ""
-        raise CitebedError(
-            f"no paper of the collection has the key '{shorten(printable(key))}'. Do not cite it."
-            f"{others} Use search to find a paper's key."
-        ) from None
-
-
-def _near_papers(library: Library, key: str) -> list[str]:
-    """Return papers whose keys are spelled like this one, or that have its words and numbers."""
-    import numpy as np
-
-    table = library.catalogue.table
-    same_start = table["cite_key"].str.to_lowercase().str.starts_with(key[:1].lower())
-    rows = np.flatnonzero(same_start.to_numpy() & library.catalogue.present)
-    candidates = table["cite_key"][rows].to_list()
-    near = dict.fromkeys(difflib.get_close_matches(key, candidates, _NEAR, 0.8))
-    found = library.find(" ".join(_PARTS.findall(key)), k=_NEAR).rows
-    titles = {row["key"]: row["title"] or "" for row in found if row["key"]}
-    near |= dict.fromkeys(titles)
-    return [f"{each} ({shorten(titles[each])})" if each in titles else each
-            for each in list(near)[:_NEAR]]  # fmt: skip
+    own = (keys == key).arg_true()  # another document may have had this key
+    with suppress(CitebedError):
+        return str(library.index.ids[own[0] if len(own) else library.number_of(key)])
+    alike = keys.filter(keys.str.to_lowercase().str.starts_with(key[:1].lower())).to_list()
+    near = dict.fromkeys(difflib.get_close_matches(key, alike, _NEAR, 0.8), "")
+    rows = library.find(" ".join(_PARTS.findall(key)), k=_NEAR).rows
+    near |= {row["key"]: f" ({shorten(row['title'] or '')})" for row in rows if row["key"]}
+    similar = "; ".join([f"{each}{title}" for each, title in near.items()][:_NEAR])
+    others = f" Similar: {similar}." if similar else ""
+    raise CitebedError(
+        f"no paper of the collection has the key '{shorten(printable(key))}'. Do not cite it."
+        f"{others} Use search to find a paper's key."
+    )
 
 
 # --- the server --------------------------------------------------------------------------------

@@ -14,34 +14,35 @@ have to compute, and limits the steps of each query.
 
 from __future__ import annotations
 
+import filecmp
+import itertools
 import shutil
 import sqlite3
-import stat
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from citebed.errors import CitebedError
 from citebed.files.databases import names_other_file
-from citebed.files.system_errors import error_reason
+from citebed.files.system_errors import open_for_reading
 from citebed.wording import printable
 
 _MAGIC = b"SQLite format 3\0"
 _SUFFIXES = ("", "-journal", "-wal")
-_BLOCK = 1 << 20
 _LOG_HEADER = 32
 _PATIENCE = 30.0
 """How many seconds to wait for a moment in which no program writes."""
-_PASSES_BEFORE_LOCK, _LOCK_SECONDS = 8, 0.1
-_SCHEMA_LIMITS = {
+_PASSES_PER_LOCK, _LOCK_SECONDS = 8, 0.1
+_LIMITS = {
     sqlite3.SQLITE_LIMIT_FUNCTION_ARG: 8,
     sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 100,
     sqlite3.SQLITE_LIMIT_VDBE_OP: 10_000,
     sqlite3.SQLITE_LIMIT_LENGTH: 1 << 20,
 }
-"""Limits while SQLite parses the schema; `citebed.files.databases` says why."""
+"""Limits while SQLite parses the schema; `citebed.files.databases` says why. Later queries may read
+longer texts."""
 _STEPS_AT_ONCE, _SCHEMA_STEPS = 1_000_000, 50_000
 _MAX_TEXT_BYTES = 64 << 20
 
@@ -61,19 +62,29 @@ def copy_database(path: Path, copy: Path) -> None:
     citebed takes no lock, unless a program that lets others read keeps writing a rollback journal:
     then it takes SQLite's read lock while it copies. Raise if there is no quiet moment.
     """
-    deadline, passes = time.monotonic() + _PATIENCE, 0
-    while True:
-        log = _head(path, "-wal", _LOG_HEADER)
-        changed = [_update_copy(path, copy, suffix) for suffix in _SUFFIXES]
-        is_same = passes > 0 and not any(changed)
-        has_same_log = len(log) == _LOG_HEADER and log == _head(copy, "-wal", _LOG_HEADER)
-        if (is_same or has_same_log) and not names_other_file(Path(f"{copy}-journal")):
+    files, copies = ([Path(f"{p}{suffix}") for suffix in _SUFFIXES] for p in (path, copy))
+    for file in files:
+        if file.exists() and not file.is_file():
+            raise CitebedError(f"{printable(file)} is not a plain file. Nothing was imported.")
+    deadline = time.monotonic() + _PATIENCE
+    for passes in itertools.count(1):
+        header = _read_head(files[-1], _LOG_HEADER)
+        for file, target in zip(files, copies, strict=True):
+            target.unlink(missing_ok=True)
+            with (
+                suppress(FileNotFoundError),
+                open_for_reading(file) as source,
+                target.open("wb") as copied,
+            ):
+                shutil.copyfileobj(source, copied)
+        is_same_log = len(header) == _LOG_HEADER and header == _read_head(copies[-1], _LOG_HEADER)
+        is_complete = copy.exists() and (is_same_log or _are_same(files, copies))
+        if is_complete and not names_other_file(copies[1]):
             return
-        passes += 1
-        if passes.bit_count() == 1 and passes >= _PASSES_BEFORE_LOCK:  # 8, 16, 32 …
-            has_log = _head(copy, "", 20)[18:] != b"\1\1"  # then SQLite would write beside it
-            if not has_log and _copy_with_lock(path, copy):
-                return
+        # SQLite would write beside a database with a log.
+        may_lock = passes % _PASSES_PER_LOCK == 0 and _read_head(copy, 20)[18:] == b"\1\1"
+        if may_lock and _copy_with_lock(path, copies):
+            return
         if time.monotonic() > deadline:
             raise CitebedError(
                 f"another program keeps writing {printable(path)}, perhaps to synchronise it. "
@@ -81,67 +92,40 @@ def copy_database(path: Path, copy: Path) -> None:
             )
 
 
-def _head(path: Path, suffix: str, size: int) -> bytes:
+def _read_head(path: Path, size: int) -> bytes:
+    with suppress(FileNotFoundError), path.open("rb") as file:
+        return file.read(size)
+    return b""
+
+
+def _are_same(files: Sequence[Path], copies: Sequence[Path]) -> bool:
+    filecmp.clear_cache()  # which trusts the times of files
+    pairs = [pair for pair in zip(files, copies, strict=True) if any(map(Path.exists, pair))]
     try:
-        with Path(f"{path}{suffix}").open("rb") as file:
-            return file.read(size)
-    except FileNotFoundError:
-        return b""
+        return all(filecmp.cmp(*pair, shallow=False) for pair in pairs)
+    except FileNotFoundError:  # only one of a pair exists
+        return False
 
 
-def _update_copy(path: Path, copy: Path, suffix: str) -> bool:
-    """Make the copy of one file equal to it; return True if it was different."""
-    source, target = Path(f"{path}{suffix}"), Path(f"{copy}{suffix}")
-    former = target.stat().st_size if target.exists() else None
-    if suffix and not source.exists():
-        target.unlink(missing_ok=True)
-        return former is not None
-    is_changed = False
-    with target.open("x+b" if former is None else "r+b") as file:
-        for block in _read_blocks(source, may_vanish=bool(suffix)):
-            at = file.tell()
-            if file.read(len(block)) != block:
-                file.seek(at)
-                file.write(block)
-                is_changed = True
-        return is_changed or file.truncate() != former
-
-
-def _read_blocks(path: Path, *, may_vanish: bool) -> Iterator[bytes]:
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise CitebedError(f"{printable(path)} is not a plain file. Nothing was imported.")
-        with path.open("rb") as file:
-            while block := file.read(_BLOCK):
-                yield block
-    except OSError as error:
-        if not (may_vanish and isinstance(error, FileNotFoundError)):
-            why = f"cannot read {printable(path)}: {error_reason(error)}. Nothing was imported."
-            raise CitebedError(why) from error
-
-
-def _copy_with_lock(path: Path, copy: Path) -> bool:
+def _copy_with_lock(path: Path, copies: Sequence[Path]) -> bool:
     """Copy a database under SQLite's read lock; return False if another program locks it."""
-    locked = copy.with_name("locked")
+
+    def check_status(status: int, *_: int) -> None:
+        if status not in (sqlite3.SQLITE_OK, sqlite3.SQLITE_DONE):  # Python would wait for ever
+            raise sqlite3.OperationalError(f"status {status}")
+
+    for each in copies:
+        each.unlink(missing_ok=True)
     address = f"{path.absolute().as_uri()}?mode=ro"
     try:
         with (
             closing(sqlite3.connect(address, uri=True, timeout=_LOCK_SECONDS)) as source,
-            closing(sqlite3.connect(locked)) as target,
+            closing(sqlite3.connect(copies[0])) as target,
         ):
-            source.backup(target, progress=_raise_if_locked)
+            source.backup(target, progress=check_status)
     except sqlite3.Error:  # locked, or in the middle of a transaction: try again without a lock
-        locked.unlink(missing_ok=True)
         return False
-    for suffix in _SUFFIXES:
-        Path(f"{copy}{suffix}").unlink(missing_ok=True)
-    locked.rename(copy)
     return True
-
-
-def _raise_if_locked(status: int, *_: int) -> None:
-    if status not in (sqlite3.SQLITE_OK, sqlite3.SQLITE_DONE):  # Python would wait for ever
-        raise sqlite3.OperationalError(f"status {status}")
 
 
 # --- Reading ----------------------------------------------------------------------------------
@@ -155,16 +139,15 @@ class DatabaseCopy:
         self._database = database = sqlite3.connect(copy)
         size = sum(file.stat().st_size for file in copy.parent.iterdir())
         database.text_factory = lambda raw: raw.decode("utf-8", "replace")
-        former = {limit: database.setlimit(limit, most) for limit, most in _SCHEMA_LIMITS.items()}
-        former[sqlite3.SQLITE_LIMIT_LENGTH] = _MAX_TEXT_BYTES
+        for limit, most in _LIMITS.items():
+            database.setlimit(limit, most)
         self._limit_steps(_SCHEMA_STEPS + size // 64)
         for setting in ("trusted_schema=OFF", "query_only=ON", "cell_size_check=ON"):
             [*self.rows(f"PRAGMA {setting}")]
         # Views and virtual tables have no page of their own.
         rows = self.rows("SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0")
         self._tables = {str(name) for (name,) in rows}
-        for limit, most in former.items():
-            database.setlimit(limit, most)
+        database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_TEXT_BYTES)
         self._limit_steps(100 * (_STEPS_AT_ONCE + size))
 
     def _limit_steps(self, most: int) -> None:

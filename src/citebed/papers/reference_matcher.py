@@ -395,9 +395,9 @@ class ReferenceMatcher:
         )
         titles: list[str] = self._documents["plain"].to_list()
         self._index = TitleIndex(titles)
-        self._by_title = _RowsBy(self._documents["plain"])
-        self._by_doi = _RowsBy(self._documents["doi"])
-        self._by_arxiv = _RowsBy(self._documents["arxiv"])
+        self._by_title = RowsBy(self._documents["plain"])
+        self._by_doi = RowsBy(self._documents["doi"])
+        self._by_arxiv = RowsBy(self._documents["arxiv"])
 
     def candidates(self, references: Sequence[ParsedReference]) -> list[tuple[Candidate, ...]]:
         """Return for each reference up to two candidate documents, the most probable first."""
@@ -483,7 +483,7 @@ _COLUMNS = {
 }
 
 
-class _RowsBy:
+class RowsBy:
     """An index from the values of a column to their rows; most values have one row."""
 
     def __init__(self, names: pl.Series) -> None:

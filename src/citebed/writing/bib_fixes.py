@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher, unified_diff
 from itertools import accumulate
 from pathlib import Path
@@ -51,81 +51,53 @@ def fix_for(
     if record is None or not detail.record or raw.is_truncated:
         return None
     for name in _FIELDS[detail.field]:
-        span = _find_value(raw.text, name)
-        value = raw.text[span[0] : span[1]] if span else ""
-        new = _new_value(name, value, detail, record) if span else None
-        if span and new and new != value:
-            start, end = (raw.text[:at].split("\n") for at in span)
-            columns = [len(p[-1]) + (column if len(p) == 1 else 1) for p in (start, end)]
-            line = raw.line - 1
-            return Fix(line + len(start), columns[0], line + len(end), columns[1], new, value)
+        start, value = _find_value(raw, name), raw.fields.get(name, "")
+        new = _new_value(name, value, detail.record, record.authors)
+        if start >= 0 and new and new != value:
+            before, after = (raw.text[:at].split("\n") for at in (start, start + len(value)))
+            columns = [len(p[-1]) + (column if len(p) == 1 else 1) for p in (before, after)]
+            lines = [raw.line - 1 + len(p) for p in (before, after)]
+            return Fix(lines[0], columns[0], lines[1], columns[1], new, value)
     return None
 
 
-def _find_value(text: str, name: str) -> tuple[int, int] | None:
-    """Return the span of a field's value inside its delimiters, if the entry has it once."""
-    outer = text[: text.find(",")].count("{")
-    spans = []
-    for match in re.finditer(rf"(?i)(?<![\w-]){name}\s*=\s*", text):
-        before = text[: match.start()]
-        if before.count("{") - before.count("}") != outer:
-            continue
-        start, end = match.end(), _value_end(text, match.end())
-        if end is None or not re.match(r"\s*(?:[,})]|$)", text[end:]):
-            return None
-        inner = 0 if text[start].isdigit() else 1
-        spans.append((start + inner, end - inner))
-    return spans[0] if len(spans) == 1 else None
+def _find_value(raw: RawEntry, name: str) -> int:
+    """Return the offset of a field's value if the entry states it once and literally, else -1."""
+    value = re.escape(raw.fields.get(name, ""))
+    field = rf"(?i:(?<![\w-]){name})\s*=\s*"
+    pattern = rf"{field}(?:\{{({value})\}}|\"({value})\"|(?=\d)({value}))\s*(?:[,}})]|$)"
+    depth = raw.text.partition(",")[0].count("{")
+    before = ((match, raw.text[: match.start()]) for match in re.finditer(pattern, raw.text))
+    own = [match for match, text in before if text.count("{") - text.count("}") == depth]
+    return own[0].start(own[0].lastindex or 0) if len(own) == 1 else -1
 
 
-def _value_end(text: str, start: int) -> int | None:
-    opening = text[start : start + 1]
-    if opening.isdigit():
-        match = re.compile(r"\d+").match(text, start)
-        return match.end() if match else None
-    if opening not in ("{", '"') or not opening:
-        return None
-    depth = 0
-    for at in range(start, len(text)):
-        sign = text[at]
-        depth += (sign == "{") - (sign == "}")
-        if (opening == "{" and depth == 0) or (
-            opening == '"' and sign == '"' and at > start and depth == 0
-        ):
-            return at + 1
-    return None
-
-
-def _new_value(name: str, value: str, detail: Detail, record: CandidateDocument) -> str | None:
+def _new_value(name: str, value: str, stated: str, authors: Sequence[str]) -> str | None:
+    """Return what to write instead of a value; ``None`` if that is unclear."""
     match name:
         case "author":
-            return _new_authors(value, record)
+            return _new_authors(value, authors)
         case "title":
-            return _new_title(value, detail.record)
+            return _new_title(value, stated)
         case "date":
-            return re.sub(r"^\d{4}", detail.record, value) if "/" not in value else None
+            return re.sub(r"^\d{4}", stated, value) if "/" not in value else None
+        case "year":
+            return stated if re.fullmatch(r"\s*\d{4}\s*", value) else None
         case "pages":
-            return re.sub(r"\s*[-–—]+\s*", "--", detail.record)
-        case "doi" | "eprint":
-            return detail.record
-        case _:
-            return detail.record if re.fullmatch(r"\s*\d{4}\s*", value) else None
+            return re.sub(r"\s*[-–—]+\s*", "--", stated)
+    return stated
 
 
-def _new_authors(value: str, record: CandidateDocument) -> str | None:
+def _new_authors(value: str, authors: Sequence[str]) -> str | None:
     """Return the record's authors; names that are right stay as they are written."""
-    if re.search(r"\bothers\b", value):
+    own = [(part.strip(), parse_author_field(part)) for part in split_names(value)]
+    if re.search(r"\bothers\b", value) or any(len(names) != 1 for _, names in own):
         return None
-    parts = split_names(value)
-    names = [parse_author_field(part) for part in parts]
-    if any(len(parsed) != 1 for parsed in names):
-        return None
-    own = [(part.strip(), parsed[0]) for part, parsed in zip(parts, names, strict=True)]
-    made = []
-    for name in record.authors:
-        written = next((part for part, parsed in own if same_person(parsed, name)), None)
-        made.append(written or format_names((name,)))
-    return " and ".join(made)
+    return " and ".join(
+        next((part for part, (own_name,) in own if same_person(own_name, name)), "")
+        or format_names((name,))
+        for name in authors
+    )
 
 
 _WORD = re.compile(r"[^\W_]+")
@@ -133,22 +105,18 @@ _WORD = re.compile(r"[^\W_]+")
 
 def _new_title(value: str, record: str) -> str | None:
     """Return the title with only the changed words replaced, so that braces and case stay."""
-    if "\\" in value:
-        return None
     ours, theirs = list(_WORD.finditer(value)), list(_WORD.finditer(record))
-    left, right = ([word[0].lower() for word in each] for each in (ours, theirs))
-    pieces, at = [], 0
-    for tag, a, b, c, d in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
-        if tag == "equal":
-            continue
-        if a == b or c == d:  # where a word is missing, punctuation may be, too
-            return None
-        pieces += [
-            value[at : ours[a].start()],
-            text_to_latex(record[theirs[c].start() : theirs[d - 1].end()]),
-        ]
-        at = ours[b - 1].end()
-    return "".join([*pieces, value[at:]])
+    left, right = ([word[0].lower() for word in words] for words in (ours, theirs))
+    new = value
+    for tag, a, b, c, d in reversed(
+        SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
+    ):
+        if tag in ("insert", "delete") or "\\" in value:
+            return None  # where a word is missing, punctuation may be, too
+        if tag == "replace":
+            words = text_to_latex(record[theirs[c].start() : theirs[d - 1].end()])
+            new = new[: ours[a].start()] + words + new[ours[b - 1].end() :]
+    return new
 
 
 # --- Files ------------------------------------------------------------------------------------
@@ -161,26 +129,18 @@ def apply_fixes(data: bytes, fixes: Iterable[Fix]) -> tuple[bytes, int]:
     """
     mark = next((mark for mark in (*WIDE_MARKS, codecs.BOM_UTF8) if data.startswith(mark)), b"")
     encoding = WIDE_MARKS.get(mark, "utf-8")
-    text = data[len(mark) :].decode(
-        encoding, "surrogateescape" if encoding == "utf-8" else "strict"
-    )
+    errors = "surrogateescape" if encoding == "utf-8" else "strict"
+    text, done = data[len(mark) :].decode(encoding, errors), 0
     lines = text.split("\n" if "\n" in text else "\r")
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
-    done = 0
+    is_other = re.search("[\ud800-\udfff]", text) is not None  # bytes that are not UTF-8
     for fix in sorted(set(fixes), reverse=True):
-        if fix.end_line > len(lines):
-            continue
-        start = starts[fix.line - 1] + fix.column - 1
-        end = starts[fix.end_line - 1] + fix.end_column - 1
-        if normalise_newlines(text[start:end]) == fix.before and (
-            fix.text.isascii() or not _SURROGATE.search(text)
-        ):
-            text = text[:start] + fix.text + text[end:]
-            done += 1
-    return mark + text.encode(encoding, "surrogateescape"), done
-
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
+        if fix.end_line <= len(lines) and (fix.text.isascii() or not is_other):
+            start = starts[fix.line - 1] + fix.column - 1
+            end = starts[fix.end_line - 1] + fix.end_column - 1
+            if normalise_newlines(text[start:end]) == fix.before:
+                text, done = text[:start] + fix.text + text[end:], done + 1
+    return mark + text.encode(encoding, errors), done
 
 
 def diff_fixes(path: str | Path, fixes: Iterable[Fix]) -> str:

@@ -6,13 +6,13 @@ collection; the first call builds a lookup, which lives as long as the collectio
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -28,8 +28,6 @@ from citebed.errors import CitebedError
 from citebed.frames import TableResult
 from citebed.options import option
 from citebed.records import Document, Problem
-from citebed.text.identifiers import arxiv_of, normalise_doi
-from citebed.text.names import name_from_display
 from citebed.text.normalise import unique
 from citebed.writing.bib_fixes import Fix, fix_for
 from citebed.writing.reference_check import NOT_FOUND, ReferenceChecker, ReferenceOptions, Verdict
@@ -41,8 +39,7 @@ from citebed.writing.reference_comparison import (
     title_words,
 )
 
-Severity = Literal["error", "warning", "note"]
-KINDS: dict[str, tuple[Severity, str]] = {
+KINDS = {
     "not-found": ("error", "No work has this title and these authors."),
     "wrong-title": ("warning", "Words of the title differ from the record."),
     "wrong-authors": ("warning", "The authors differ from the record."),
@@ -73,10 +70,12 @@ _REFERENCES: dict[str, Any] = {
     "title": pl.String, "doc_id": pl.String, "nearest": pl.String, "nearest_id": pl.String,
     "message": pl.String,
 }  # fmt: skip
+_FIX = ("fix_line", "fix_column", "fix_end_line", "fix_end_column", "fix", "fix_before")
+"""The columns of a `Fix`."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckOptions:
+class CheckOptions(ReferenceOptions):
     """What to check.
 
     ``this_year`` is the current year by default: later years are wrong.
@@ -89,12 +88,7 @@ class CheckOptions:
     hints: bool = option(
         False, "Also report sentences that hardly fit the work they cite (needs an index)."
     )
-    this_year: int | None = None
-
-    def for_references(self) -> ReferenceOptions:
-        """Return the options for single references."""
-        year = self.this_year or datetime.now(UTC).year
-        return ReferenceOptions(complete=self.complete, this_year=year)
+    this_year: int | None = field(default_factory=lambda: datetime.now(UTC).year)
 
 
 @dataclass(frozen=True, repr=False)
@@ -114,12 +108,8 @@ class CheckReport(TableResult):
     def fixes(self) -> dict[str, list[Fix]]:
         """The corrections of details, by .bib file."""
         fixes: dict[str, list[Fix]] = {}
-        for row in self.findings.filter(pl.col("fix").is_not_null()).iter_rows(named=True):
-            fix = Fix(
-                row["fix_line"], row["fix_column"], row["fix_end_line"], row["fix_end_column"],
-                row["fix"], row["fix_before"],
-            )  # fmt: skip
-            fixes.setdefault(row["file"], []).append(fix)
+        for file, *values in self.findings.drop_nulls("fix").select("file", *_FIX).iter_rows():
+            fixes.setdefault(file, []).append(Fix(*values))
         return fixes
 
     @property
@@ -135,9 +125,8 @@ class CheckReport(TableResult):
 
     def fails(self, on: str) -> bool:
         """Return True if a finding has this severity or a higher one."""
-        order = ("error", "warning", "note")
-        allowed = order[: order.index(on) + 1] if on in order else ()
-        return self.findings["severity"].is_in(allowed).any()
+        levels = ("never", "error", "warning", "note")
+        return self.findings["severity"].is_in(levels[: levels.index(on) + 1]).any()
 
     def without_fixes(self) -> CheckReport:
         """Return the report without the findings that a fix corrects."""
@@ -148,36 +137,34 @@ class CheckReport(TableResult):
         return self.findings
 
 
-# --- The parts of a draft -----------------------------------------------------------------------
-
-
 class _Reference(NamedTuple):
     """A reference of a draft: its key, position, and .bib entry if it has one."""
 
     key: str
-    stated: StatedReference
+    stated: StatedReference = StatedReference("")
     file: str = ""
     line: int = 1
     column: int = 1
     raw: RawEntry | None = None
 
 
-@dataclass
-class _Findings:
-    rows: list[dict[str, Any]] = field(default_factory=list)
+_Finding = dict[str, Any]
 
-    def add(  # noqa: PLR0913 - the columns of a finding
-        self, kind: str, at: _Reference, message: str, *, nearest: str = "", printed: str = "",
-        record: str = "", fix: Fix | None = None,
-    ) -> None:  # fmt: skip
-        places = ("line", "column", "end_line", "end_column")
-        row = {
-            "kind": kind, "severity": KINDS[kind][0], "key": at.key, "file": at.file,
-            "line": fix.line if fix else at.line, "column": fix.column if fix else at.column,
-            "printed": printed, "record": record, "nearest": nearest, "message": message,
-            "fix": fix.text if fix else None, "fix_before": fix.before if fix else None,
-        }  # fmt: skip
-        self.rows.append(row | {f"fix_{p}": getattr(fix, p) if fix else None for p in places})
+
+def _finding(
+    kind: str, at: _Reference, message: str, fix: Fix | None = None, **about: str
+) -> _Finding:
+    """Return a row of the findings; ``about`` are ``printed``, ``record`` and ``nearest``."""
+    return {
+        "kind": kind, "severity": KINDS[kind][0], "key": at.key, "file": at.file,
+        "line": at.line, "column": at.column, "message": message,
+        "printed": "", "record": "", "nearest": "", **about,
+        **dict(zip(_FIX, fix or [None] * len(_FIX), strict=True)),
+        **({"line": fix.line, "column": fix.column} if fix else {}),
+    }  # fmt: skip
+
+
+# --- Check ------------------------------------------------------------------------------------
 
 
 def check_draft(
@@ -189,30 +176,30 @@ def check_draft(
     """
     options = options or CheckOptions()
     read = _read(draft)
-    found = _Findings()
-    is_bibliography = not read.passages and not read.cited.entries and bool(read.library)
-    listed = list(_library(read, found))
+    listed, broken = _read_library(read.library, read.library_files)
+    findings = [*broken]
     cited = {entry.key for entry in read.cited.entries} | set(read.cited.keys)
-    own = [each for each in listed if is_bibliography or each.key in cited]
-    printed = list(_printed(read, {each.key for each in listed}))
-    if not is_bibliography:
-        _check_keys(read, listed, printed, found)
-    references = [*own, *printed]
+    in_files = {each.key for each in listed}
+    printed = [
+        _Reference(entry.key, stated_from_text(entry.text, entry.title), read.file)
+        for entry in read.cited.entries if entry.key not in in_files
+    ]  # fmt: skip
+    if read.passages or read.cited.entries or not read.library:
+        findings += _check_keys(read, listed, in_files | {each.key for each in printed})
+        listed = [each for each in listed if each.key in cited]
+    references = [*listed, *printed]
     notes = [note for note in read.notes if not note.startswith(UNKNOWN_KEYS)]  # a finding
     verdicts: list[Verdict] = []
     if collection is None:
         notes.append("no collection: citebed checked keys only, not whether the works exist")
     else:
-        checker = checker_for(collection)
-        verdicts = checker.check([each.stated for each in references], options.for_references())
-        for reference, verdict in zip(references, verdicts, strict=True):
-            _report(reference, verdict, found)
-        if options.hints:
-            pairs = zip(references, verdicts, strict=True)
-            meant = {each.key: verdict.doc_id for each, verdict in pairs if verdict.doc_id}
-            _add_hints(read, meant, collection, found)
-    _check_twins(references, verdicts, found)
-    return _make_report(found, references, verdicts, notes)
+        verdicts = _judge(references, collection, options)
+    if collection is not None and options.hints:
+        pairs = zip(references, verdicts, strict=True)
+        meant = {each.key: verdict.doc_id for each, verdict in pairs if verdict.doc_id}
+        findings += _weak_citations(read, meant, collection)
+    findings += _check_twins(references, verdicts)
+    return _make_report(findings, references, verdicts, notes)
 
 
 def check_references(
@@ -222,38 +209,68 @@ def check_references(
 ) -> CheckReport:
     """Check references given as printed text, as BibTeX, or as fields (``title``, ``authors``,
     ``year``, ``doi`` …). Their number is the line of the report."""
-    read: list[_Reference] = []
-    for number, each in enumerate(references, 1):
-        read += _single(each, number)
-    found = _Findings()
-    checker = checker_for(collection)
-    options = options or CheckOptions()
-    verdicts = checker.check([each.stated for each in read], options.for_references())
-    for reference, verdict in zip(read, verdicts, strict=True):
-        _report(reference, verdict, found)
-    return _make_report(found, read, verdicts, [])
+    read = [one for number, each in enumerate(references, 1) for one in _parse(each, number)]
+    verdicts = _judge(read, collection, options or CheckOptions())
+    return _make_report([], read, verdicts)
 
 
 def merge_reports(reports: Sequence[CheckReport]) -> CheckReport:
     """Return one report on several drafts; an entry is used if one of them cites it."""
-    findings = pl.concat([each.findings for each in reports]).unique(maintain_order=True)
-    references = pl.concat([each.references for each in reports]).unique(maintain_order=True)
-    cited = references.select("file", "key", cited=True)
-    used = findings.join(cited, on=["file", "key"], how="left", maintain_order="left")["cited"]
-    is_unused = (findings["kind"] == "unused-entry") & used.fill_null(value=False)
+    findings = pl.concat(each.findings for each in reports).unique(maintain_order=True)
+    references = pl.concat(each.references for each in reports).unique(maintain_order=True)
     notes = unique(note for each in reports for note in each.notes)
-    return CheckReport(findings.filter(~is_unused), references, notes)
+    used = references.select("file", "key", kind=pl.lit("unused-entry"))
+    findings = findings.join(used, on=["file", "key", "kind"], how="anti", maintain_order="left")
+    return CheckReport(findings, references, notes)
 
 
-def checker_for(collection: Collection) -> ReferenceChecker:
-    """Return the lookup of an open collection, which is built once."""
-    # Beside the cached tables of the collection, which are dropped with them if it changes.
-    cached = vars(collection)
+def _judge(
+    references: Sequence[_Reference], collection: Collection, options: CheckOptions
+) -> list[Verdict]:
+    cached = vars(collection)  # dropped with the collection's tables if it changes
     if "_reference_checker" not in cached:
         documents = collection.scan_documents().select(ReferenceChecker.COLUMNS).collect()
         cached["_reference_checker"] = ReferenceChecker(documents)
     checker: ReferenceChecker = cached["_reference_checker"]
-    return checker
+    return checker.check([each.stated for each in references], options)
+
+
+def _make_report(
+    findings: list[_Finding],
+    references: Sequence[_Reference],
+    verdicts: Sequence[Verdict],
+    notes: Sequence[str] = (),
+) -> CheckReport:
+    """Return a report with the findings of the verdicts and others."""
+    findings, rows = [*findings], []
+    for each, verdict in zip(references, verdicts, strict=bool(verdicts)):
+        stated, nearest = each.stated, verdict.nearest
+        rows.append({
+            "key": each.key, "file": each.file, "line": each.line, "verdict": verdict.name,
+            "title": stated.title, "doc_id": verdict.doc_id, "nearest": nearest,
+            "nearest_id": verdict.document.doc_id if verdict.document else None,
+            "message": verdict.reason,
+        })  # fmt: skip
+        if verdict.name == NOT_FOUND:
+            about = {"printed": stated.title or stated.text, "record": nearest, "nearest": nearest}
+            message = f"not found: {verdict.reason}"
+            findings.append(_finding("not-found", each, message, None, **about))
+        for detail in verdict.details:
+            fix = fix_for(each.raw, each.column, detail, verdict.document) if each.raw else None
+            about = {"printed": detail.printed, "record": detail.record, "nearest": nearest}
+            message = f"{detail.field}: {detail.what}"
+            findings.append(_finding(f"wrong-{detail.field}", each, message, fix, **about))
+        for kind, text, record in (
+            ("retracted", "this work was retracted", verdict.retracted),
+            ("published", "published since", verdict.published),
+        ):
+            if record:
+                findings.append(_finding(kind, each, f"{text}: {record}", record=record))
+    found = pl.DataFrame(findings, schema=_FINDINGS).sort("file", "line", "column")
+    return CheckReport(found, pl.DataFrame(rows, schema=_REFERENCES), unique(notes))
+
+
+# --- Read references --------------------------------------------------------------------------
 
 
 def _read(draft: DraftLike) -> Draft:
@@ -264,162 +281,108 @@ def _read(draft: DraftLike) -> Draft:
     return resolve_draft(draft)[0]
 
 
-def _library(draft: Draft, found: _Findings) -> Iterator[_Reference]:
-    """Yield the entries of the draft's .bib files; report repeated keys and broken entries."""
-    first: dict[str, _Reference] = {}
-    for number, keys, raw, stated, column in _parse_library(draft.library):
-        file = draft.library_files[number] if number < len(draft.library_files) else ""
-        if isinstance(raw, Problem):
-            found.add("broken-entry", _Reference("", stated, file, raw.line), raw.what)
-        for key in keys:
-            reference = _Reference(key, stated, file, raw.line, column, raw)  # type: ignore[arg-type]
-            other = first.setdefault(key.casefold(), reference)
-            if other is reference:
-                yield reference
-            else:
-                message = f"the key '{key}' is already at {other.file}:{other.line}"
-                found.add("duplicate-key", reference, message)
-
-
-_Parsed = tuple[int, tuple[str, ...], RawEntry | Problem, StatedReference, int]
-
-
 @lru_cache(maxsize=4)
-def _parse_library(library: tuple[str, ...]) -> list[_Parsed]:
-    """Return each entry with the number of its file, its keys, its reference and its column.
+def _read_library(
+    library: tuple[str, ...], files: tuple[str, ...]
+) -> tuple[list[_Reference], list[_Finding]]:
+    """Return the entries of .bib files, and findings on repeated keys and broken entries.
 
     An editor checks the same files again after each change of the draft.
     """
     macros: dict[str, str] = {}
-    parsed: list[_Parsed] = []
-    for number, text in enumerate(library):
+    first: dict[str, _Reference] = {}
+    findings: list[_Finding] = []
+    for text, file in zip_longest(library, files, fillvalue=""):
         lines = text.split("\n")
         for raw in read_entries(text, macros):
             if isinstance(raw, Problem):
-                parsed.append((number, (), raw, StatedReference(""), 1))
+                at = _Reference("", file=file, line=raw.line)
+                findings.append(_finding("broken-entry", at, raw.what))
             elif is_document(raw):
-                author = raw.fields.get("author", "")
-                stated = stated_from_document(document_from_entry(raw), author)
-                keys = unique([raw.key, *raw.fields.get("ids", "").replace(",", " ").split()])
-                column = lines[raw.line - 1].find(raw.text.partition("\n")[0]) + 1
-                parsed.append((number, keys, raw, stated, max(column, 1)))
-    return parsed
+                start = lines[raw.line - 1].find(raw.text.partition("\n")[0])
+                reference = _from_entry(raw, file, raw.line, max(start, 0) + 1)
+                for key in unique([raw.key, *raw.fields.get("ids", "").replace(",", " ").split()]):
+                    own = reference._replace(key=key)
+                    other = first.setdefault(key.casefold(), own)
+                    if other is not own:
+                        message = f"the key '{key}' is already at {other.file}:{other.line}"
+                        findings.append(_finding("duplicate-key", own, message))
+    return [*first.values()], findings
 
 
-def _printed(draft: Draft, keys: set[str]) -> Iterator[_Reference]:
-    """Yield the references of a printed list (of a .bbl file, a PDF, a Word document …)."""
-    for entry in draft.cited.entries:
-        if entry.key not in keys:
-            stated = stated_from_text(entry.text)
-            if entry.title:
-                stated = replace(stated, title=entry.title, is_parsed=True)
-            yield _Reference(entry.key, stated, draft.file)
+def _from_entry(raw: RawEntry, file: str, line: int, column: int = 1) -> _Reference:
+    stated = stated_from_document(document_from_entry(raw), raw.fields.get("author", ""))
+    return _Reference(raw.key, stated, file, line, column, raw)
 
 
-def _single(given: str | Mapping[str, Any] | Document, number: int) -> Iterator[_Reference]:
-    """Yield the references in a text or in fields."""
-    if isinstance(given, Document):
-        yield _Reference(given.doc_id, stated_from_document(given), "", number)
-    elif isinstance(given, str):
-        raws = [r for r in read_entries(given) if isinstance(r, RawEntry)] if "@" in given else []
-        for raw in raws:
-            stated = stated_from_document(document_from_entry(raw), raw.fields.get("author", ""))
-            yield _Reference(raw.key, stated, "", number, 1, raw)
-        if not raws:
-            yield _Reference(str(number), stated_from_text(given), "", number)
+_BIBTEX = {"authors": "author", "venue": "journal", "arxiv": "eprint"}
+"""BibTeX's names of the fields of documents."""
+
+
+def _parse(given: str | Mapping[str, Any] | Document, number: int) -> Iterator[_Reference]:
+    """Yield the references in a text, in BibTeX, or in fields with the names of BibTeX or of
+    documents."""
+    entries: list[RawEntry] = []
+    if isinstance(given, str):
+        raws = read_entries(given) if "@" in given else ()
+        entries = [raw for raw in raws if isinstance(raw, RawEntry)]
+        if not entries:
+            yield _Reference(str(number), stated_from_text(given), line=number)
+    elif isinstance(given, Document):
+        yield _Reference(given.doc_id, stated_from_document(given), line=number)
     elif isinstance(given, Mapping):
-        yield _Reference(str(given.get("key") or number), _stated_from_fields(given), "", number)
+        fields: dict[str, str] = {}
+        for name, value in given.items():
+            parts = value if isinstance(value, list | tuple) else [value or ""]
+            fields[_BIBTEX.get(name, name)] = " and ".join(map(str, parts))
+        fields["author"] = fields.get("author", "").replace(";", " and ")
+        kind, key = fields.get("type") or "misc", fields.get("key") or str(number)
+        entries = [RawEntry(kind, key, fields, "", number)]
     else:
         raise CitebedError(f"expected a reference as text or fields; found {given!r:.60}")
+    for raw in entries:
+        yield _from_entry(raw, "", number)
 
 
-def _stated_from_fields(fields: Mapping[str, Any]) -> StatedReference:
-    """Return the reference in a mapping of fields with the names of BibTeX or of documents."""
-    names = fields.get("authors") or fields.get("author") or ()
-    listed = re.split(r"\s+and\s+|;\s*", names) if isinstance(names, str) else list(map(str, names))
-    others = [name for name in listed if re.fullmatch(r"others|et\.? al\.?", name.strip())]
-    authors = tuple(name_from_display(n) for n in listed if n.strip() and n not in others)
-    text = {
-        name: str(fields.get(name) or "") for name in ("title", "doi", "arxiv", "pages", "type")
-    }
-    venue = fields.get("venue") or fields.get("journal") or fields.get("booktitle") or ""
-    year = re.search(r"\d{4}", str(fields.get("year") or ""))
-    document = Document(
-        "", text["type"], text["title"], authors, year=int(year[0]) if year else None,
-        venue=str(venue) or None, pages=text["pages"] or None,
-        doi=normalise_doi(text["doi"]), arxiv=arxiv_of(text["arxiv"]),
-    )  # fmt: skip
-    return replace(stated_from_document(document), and_others=bool(others))
+# --- Keys and citing sentences ----------------------------------------------------------------
 
 
-# --- Findings ---------------------------------------------------------------------------------
-
-
-def _report(reference: _Reference, verdict: Verdict, found: _Findings) -> None:
-    """Add the findings of a verdict."""
-    if verdict.name == NOT_FOUND:
-        found.add(
-            "not-found", reference, f"not found: {verdict.reason}", nearest=verdict.nearest,
-            printed=reference.stated.title or reference.stated.text, record=verdict.nearest,
-        )  # fmt: skip
-    for detail in verdict.details:
-        raw, record = reference.raw, verdict.record
-        fix = fix_for(raw, reference.column, detail, record) if raw else None
-        found.add(
-            f"wrong-{detail.field}", reference, f"{detail.field}: {detail.what}",
-            nearest=verdict.nearest, printed=detail.printed, record=detail.record, fix=fix,
-        )  # fmt: skip
-    if verdict.retracted:
-        message = f"this work was retracted: {verdict.retracted}"
-        found.add("retracted", reference, message, record=verdict.retracted)
-    if verdict.published:
-        message = f"published since: {verdict.published}"
-        found.add("published", reference, message, record=verdict.published)
-
-
-def _check_keys(
-    draft: Draft, listed: Sequence[_Reference], printed: Sequence[_Reference], found: _Findings
-) -> None:
-    """Report cited keys without an entry, and entries that are never cited."""
-    known = {each.key for each in (*listed, *printed)}
-    is_complete = len(draft.library_files) >= len(draft.bibliography_files)
-    if known and is_complete:
-        places = _cited_places(draft)
-        for key in draft.cited.keys:
-            if key not in known and is_key(key) and not key.isdigit():
-                place = places.get(key, Place())
-                at = _Reference(key, StatedReference(""), draft.file_of(place), place.line,
-                                place.column)  # fmt: skip
-                found.add("unknown-key", at, f"'{key}' is cited, but no entry has this key")
-    cited = {entry.key for entry in draft.cited.entries} | set(draft.cited.keys)
-    for each in listed:
-        if each.key not in cited and each.raw is not None and each.key == each.raw.key:
-            found.add("unused-entry", each, f"'{each.key}' is never cited")
-
-
-def _cited_places(draft: Draft) -> dict[str, Place]:
-    """Return the position of the first sentence that cites each key."""
+def _check_keys(draft: Draft, listed: Sequence[_Reference], known: Set[str]) -> Iterator[_Finding]:
+    """Yield findings on cited keys without an entry, and on entries that are never cited."""
     places: dict[str, Place] = {}
     for passage in draft.passages:
         start = Place(passage.source, passage.line, passage.column)
-        for at, names in enumerate(passage.sentence_cites):
-            place = passage.places[at] if at < len(passage.places) else start
+        pairs = [*zip(passage.sentence_cites, passage.places, strict=False), (passage.cites, start)]
+        for names, place in pairs:
             for name in names:
                 places.setdefault(name, place)
-        for name in passage.cites:
-            places.setdefault(name, start)
-    return places
+    if known and len(draft.library_files) >= len(draft.bibliography_files):
+        for key in draft.cited.keys:
+            if key not in known and is_key(key) and not key.isdigit():
+                at = _reference_at(draft, key, places.get(key, Place()))
+                yield _finding("unknown-key", at, f"'{key}' is cited, but no entry has this key")
+    cited = {entry.key for entry in draft.cited.entries} | set(draft.cited.keys)
+    for each in listed:
+        if each.key not in cited and each.raw is not None and each.key == each.raw.key:
+            yield _finding("unused-entry", each, f"'{each.key}' is never cited")
+
+
+def _reference_at(draft: Draft, key: str, place: Place) -> _Reference:
+    return _Reference(key, file=draft.file_of(place), line=place.line, column=place.column)
+
+
+_LONG_TITLE = 20
+"""Letters of a title that two works by the same authors do not share."""
 
 
 def _check_twins(
-    references: Sequence[_Reference], verdicts: Sequence[Verdict], found: _Findings
-) -> None:
-    """Report references to one work under two keys."""
+    references: Sequence[_Reference], verdicts: Sequence[Verdict]
+) -> Iterator[_Finding]:
+    """Yield findings on references to one work under two keys."""
     first: dict[object, _Reference] = {}
-    for at, each in enumerate(references):
+    for each, verdict in zip_longest(references, verdicts):
         stated, title = each.stated, "".join(title_words(each.stated.title))
-        doc_id = verdicts[at].doc_id if verdicts else None
-        ids = (("id", doc_id), ("doi", stated.doi), ("arxiv", stated.arxiv))
+        ids = (("id", verdict and verdict.doc_id), ("doi", stated.doi), ("arxiv", stated.arxiv))
         names: list[object] = [pair for pair in ids if pair[1]]
         other = next((first[name] for name in names if name in first), None)
         if other is None and len(title) > _LONG_TITLE and (named := first.get(title)):
@@ -427,59 +390,35 @@ def _check_twins(
             other = None if relation in ("other", "unknown") else named
         if other is not None and other.raw is not each.raw:
             message = f"'{each.key}' is the same work as '{other.key}'"
-            found.add("same-work", each, message, record=other.key)
+            yield _finding("same-work", each, message, record=other.key)
         for name in (*names, title):
             first.setdefault(name, each)
 
 
-_LONG_TITLE = 20
-"""Letters of a title that two works by the same authors do not share."""
-
-
-def _add_hints(
-    draft: Draft, meant: Mapping[str, str], collection: Collection, found: _Findings
-) -> None:
-    """Report citing sentences that share nothing with the cited work, nor does their paragraph.
-
-    ``meant`` are the ids of the works by citation key.
-    """
+def _weak_citations(
+    draft: Draft, meant: Mapping[str, str], collection: Collection
+) -> Iterator[_Finding]:
+    """Yield findings on citing sentences that share no word with the cited work, nor does their
+    paragraph. ``meant`` are the ids of the works by citation key."""
     from citebed.collection.filters import Filter
     from citebed.retrieval.recommend.recommender import Recommender
     from citebed.retrieval.recommend.skipped_passages import PassageSkipped
 
     recommender = Recommender(collection)
 
-    def fitting(text: str, ids: frozenset[str]) -> set[str]:
-        among = Filter(doc_ids=ids)
+    def fits(text: str, doc_id: str) -> bool:
+        only = Filter(doc_ids=frozenset((doc_id,)))
         try:
-            best = recommender.recommend(text, len(ids), among=among, min_probability=0.0)
-            return {each.doc_id for each in best}
+            found = recommender.recommend(text, 1, among=only, min_probability=0.0)
         except PassageSkipped:
-            return set()
+            return True  # no words to judge by
+        return any(each.reason for each in found)
 
     for passage in draft.passages:
         pairs = zip(passage.sentences, passage.sentence_cites, passage.places, strict=False)
         for sentence, names, place in pairs:
-            ids = frozenset(meant[name] for name in names if name in meant)
-            weak = ids - fitting(sentence, ids) if ids else ids
-            weak = weak - fitting(passage.text, weak) if weak else weak
-            for name in unique(name for name in names if meant.get(name) in weak):
-                at = _Reference(name, StatedReference(""), draft.file_of(place), *place[1:])
-                message = f"this sentence has little in common with '{name}'"
-                found.add("weak-citation", at, message, printed=sentence)
-
-
-def _make_report(
-    found: _Findings, references: Sequence[_Reference], verdicts: Sequence[Verdict],
-    notes: Sequence[str],
-) -> CheckReport:  # fmt: skip
-    findings = pl.DataFrame(found.rows, schema=_FINDINGS).sort("file", "line", "column")
-    rows = [
-        {
-            "key": each.key, "file": each.file, "line": each.line, "verdict": verdict.name,
-            "title": each.stated.title, "doc_id": verdict.doc_id, "nearest": verdict.nearest,
-            "nearest_id": verdict.nearest_id, "message": verdict.reason,
-        }
-        for each, verdict in zip(references, verdicts, strict=bool(verdicts))
-    ]  # fmt: skip
-    return CheckReport(findings, pl.DataFrame(rows, schema=_REFERENCES), unique(notes))
+            for name in unique(name for name in names if name in meant):
+                if not any(fits(text, meant[name]) for text in (sentence, passage.text)):
+                    message = f"this sentence has little in common with '{name}'"
+                    at = _reference_at(draft, name, place)
+                    yield _finding("weak-citation", at, message, printed=sentence)

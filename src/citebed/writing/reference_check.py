@@ -8,34 +8,33 @@ needs a work of the collection: its title and some of its authors, or its identi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
-from threading import Lock
+from itertools import product, takewhile
 from typing import ClassVar, Literal, NamedTuple
 
 import polars as pl
 
-from citebed.papers.reference_matcher import CandidateDocument, ReferenceMatcher, ReferenceQuery
+from citebed.papers.reference_matcher import (
+    CandidateDocument,
+    ReferenceMatcher,
+    ReferenceQuery,
+    RowsBy,
+)
 from citebed.papers.references import ParsedReference
-from citebed.text.names import display_name
+from citebed.text.names import display_name, family_name
 from citebed.wording import list_first
 from citebed.writing.reference_comparison import (
     CONTAINERS,
-    MOST_NAMES,
     NO_DOI,
     PREPRINT_DOI,
-    RETRACTED,
-    AuthorComparison,
+    SIMILAR,
+    Comparison,
     StatedReference,
-    TitleComparison,
+    compare,
     compare_authors,
-    compare_titles,
     is_distinctive,
-    kinds_of_work,
-    pages_differ,
-    parse_name,
-    same_venue,
+    original_title,
     title_words,
 )
 
@@ -47,7 +46,8 @@ NOT_HELD: VerdictName = "not in this collection"
 
 
 class Detail(NamedTuple):
-    """A detail of a reference that disagrees with the record: the field, both values, and why."""
+    """A detail of a reference: the field, what is printed, what the record says, and in words what
+    is wrong ("" if nothing is)."""
 
     field: str
     printed: str
@@ -57,53 +57,36 @@ class Detail(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdict:
-    """The verdict on a reference; ``doc_id`` is the work that it means.
+    """The verdict on a reference; ``document`` is the work that it means, or the nearest record.
 
-    ``nearest`` is the most similar record in words, and ``nearest_id`` its id. ``reason`` is a
-    sentence for the user, and ``record`` the record that details were compared with. ``published``
-    is the published version of a preprint, ``retracted`` a retraction notice, both in words.
+    ``reason`` is a sentence for the user. ``published`` is the published version of a preprint,
+    ``retracted`` a retraction notice, both in words.
     """
 
     name: VerdictName
-    doc_id: str | None = None
-    nearest: str = ""
-    nearest_id: str | None = None
+    document: CandidateDocument | None = None
     reason: str = ""
     details: tuple[Detail, ...] = ()
     published: str | None = None
     retracted: str | None = None
-    record: CandidateDocument | None = None
-
-
-# --- Verdicts ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Comparison:
-    """A reference compared with a candidate document."""
-
-    document: CandidateDocument
-    title: TitleComparison
-    authors: AuthorComparison
-    same_doi: bool
-    same_arxiv: bool
 
     @property
-    def is_version(self) -> bool:
-        """True if title and authors are those of the document, even with wrong details."""
-        if self.title.relation != "same" or self.authors.relation == "other":
-            return False
-        return not self.title.is_cut or self.is_named or self.authors.relation == "same"
+    def doc_id(self) -> str | None:
+        """The id of the work that the reference means."""
+        return self.document.doc_id if self.document and self.name in (FINE, WRONG) else None
 
     @property
-    def is_named(self) -> bool:
-        return self.same_doi or self.same_arxiv
+    def nearest(self) -> str:
+        """The work or the most similar record, in words."""
+        return describe(self.document) if self.document else ""
 
-    @property
-    def rank(self) -> tuple[float, ...]:
-        order = ("same", "changed", "other")
-        return (self.is_named, -order.index(self.title.relation), self.authors.share,
-                self.title.share)  # fmt: skip
+
+def describe(document: CandidateDocument) -> str:
+    """Return a record in one line: ``Salton, McGill (1983): Introduction …``."""
+    families = [family_name(name) for name in document.authors]
+    names = ", ".join(families[:3]) + (" et al." if len(families) > 3 else "")
+    year = f" ({document.year})" if document.year else ""
+    return f"{names or 'anonymous'}{year}: {document.title}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +101,12 @@ class ReferenceOptions:
     this_year: int | None = None
 
 
+_CACHED = 5000
+_MOST_CANDIDATES, _MOST_OWN = 6, 60
+_FIRST_AUTHOR = r"^([^,]*(?:, .)?)"
+"""Family name and initial of a first author, to look up other works."""
+
+
 class ReferenceChecker:
     """Checks references against documents; building it takes a second for 100,000 documents."""
 
@@ -127,251 +116,147 @@ class ReferenceChecker:
 
     def __init__(self, documents: pl.DataFrame) -> None:
         self._matcher = ReferenceMatcher(documents)
+        self._by_author = RowsBy(_author_keys(documents["authors"].list.first()))
         self._verdicts: dict[tuple[StatedReference, ReferenceOptions], Verdict] = {}
-        self._lock = Lock()
-        self._by_author: dict[str, list[int]] = {}
-        first = documents["authors"].list.first()
-        for row, name in enumerate(first):
-            if name:
-                self._by_author.setdefault(_author_key(name), []).append(row)
-        notices = documents.filter(pl.col("title").str.contains(r"(?i)^\W*(?:retract|withdrawn)"))
+        is_notice = pl.col("title").str.contains(r"(?i)^\W*(?:retract|withdrawn)")
         self._retractions: dict[str, str] = {}
-        for title in notices["title"]:
-            if RETRACTED.match(title):
-                plain = "".join(title_words(RETRACTED.sub("", title, count=1)))
-                self._retractions.setdefault(plain, title)
-        self._retractions.pop("", None)
+        for title in documents.filter(is_notice)["title"]:
+            if (original := original_title(title)) != title:
+                self._retractions.setdefault("".join(title_words(original)), title)
 
     def check(
         self, references: Sequence[StatedReference], options: ReferenceOptions | None = None
     ) -> list[Verdict]:
-        """Return the verdict on each reference; verdicts on the last thousands are cached."""
+        """Return the verdict on each reference; verdicts on the last thousands are cached, as an
+        editor checks the same references again after each change."""
         options = options or ReferenceOptions()
         pairs = [(reference, options) for reference in references]
-        with self._lock:
-            known = {pair: self._verdicts[pair] for pair in pairs if pair in self._verdicts}
-        new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
-        verdicts = self._decide_all([reference for reference, _ in new], options)
-        known |= dict(zip(new, verdicts, strict=True))
-        with self._lock:
-            if len(self._verdicts) + len(new) > _CACHED:
-                self._verdicts.clear()
-            self._verdicts |= {pair: known[pair] for pair in new}
-        return [known[pair] for pair in pairs]
+        verdicts = {pair: known for pair in pairs if (known := self._verdicts.get(pair))}
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in verdicts]
+        verdicts |= zip(new, self._decide_all([stated for stated, _ in new], options), strict=True)
+        if len(self._verdicts) > _CACHED:
+            self._verdicts = {}
+        self._verdicts |= verdicts
+        return [verdicts[pair] for pair in pairs]
 
     def _decide_all(
         self, references: Sequence[StatedReference], options: ReferenceOptions
     ) -> list[Verdict]:
         queries = [ReferenceQuery(_as_parsed(reference)) for reference in references]
         rows = self._matcher.candidate_rows(queries, _MOST_CANDIDATES)
-        for at, (stated, query) in enumerate(zip(references, queries, strict=True)):
-            if stated.authors and not self._matcher.has_title(query):
-                own = self._by_author.get(_author_key(stated.authors[0]), ())
-                rows[at] = [*dict.fromkeys((*rows[at], *own[:_MOST_OWN]))]
+        first = [stated.authors[0] if stated.authors else None for stated in references]
+        for at, key in enumerate(_author_keys(pl.Series(first, dtype=pl.String))):
+            if key and not self._matcher.has_title(queries[at]):
+                own = self._by_author.get(key)[:_MOST_OWN]
+                rows[at] = [*dict.fromkeys((*rows[at], *own))]
         documents = self._matcher.load_documents(row for some in rows for row in some)
         verdicts = []
         for stated, query, some in zip(references, queries, rows, strict=True):
-            compared = [_compare(stated, query, documents[row]) for row in some]
+            compared = [compare(stated, query, documents[row]) for row in some]
             verdict = _decide(stated, compared, options)
-            notice = self._retraction(verdict.record)
-            verdicts.append(replace(verdict, retracted=notice) if notice else verdict)
+            if verdict.document and verdict.doc_id:
+                words = title_words(original_title(verdict.document.title))
+                verdict = replace(verdict, retracted=self._retractions.get("".join(words)))
+            verdicts.append(verdict)
         return verdicts
 
-    def _retraction(self, record: CandidateDocument | None) -> str | None:
-        """Return the title of the notice if the collection knows that a work was retracted."""
-        if record is None or not self._retractions:
-            return None
-        return self._retractions.get("".join(title_words(RETRACTED.sub("", record.title, count=1))))
 
-
-def _author_key(name: str) -> str:
-    """Return family name and initial, roughly, to look up the works of a first author."""
-    family, _, given = name.partition(", ")
-    return f"{family} {given[:1]}".casefold()
-
-
-_CACHED = 5000
-_MOST_CANDIDATES, _MOST_OWN = 6, 60
-_SIMILAR = 0.3
-"""A title with a smaller share of common words is not similar."""
+def _author_keys(names: pl.Series) -> pl.Series:
+    return names.str.extract(_FIRST_AUTHOR).str.to_lowercase()
 
 
 def _as_parsed(stated: StatedReference) -> ParsedReference:
-    title = RETRACTED.sub("", stated.title, count=1)
+    title = original_title(stated.title)
     return ParsedReference(
         stated.text if stated.is_parsed else title or stated.text, stated.authors, title,
         stated.year, stated.venue, stated.doi, None, stated.arxiv,
     )  # fmt: skip
 
 
-def _compare(
-    stated: StatedReference, query: ReferenceQuery, known: CandidateDocument
-) -> _Comparison:
-    title = compare_titles(stated, known, query)
-    same_doi = bool(stated.doi) and stated.doi == known.doi
-    same_arxiv = bool(stated.arxiv) and stated.arxiv == known.arxiv
-    if title.share < _SIMILAR and not (same_doi or same_arxiv):
-        return _Comparison(known, title, AuthorComparison("other"), same_doi, same_arxiv)
-    authors = compare_authors(stated.authors, known.authors, and_others=stated.and_others)
-    if stated.is_parsed:
-        authors = _trust_parsed(stated, query, known, authors)
-    return _Comparison(known, title, authors, same_doi, same_arxiv)
+# --- Decide -----------------------------------------------------------------------------------
 
-
-def _trust_parsed(
-    stated: StatedReference,
-    query: ReferenceQuery,
-    known: CandidateDocument,
-    authors: AuthorComparison,
-) -> AuthorComparison:
-    """Correct a comparison with authors that were parsed from printed text.
-
-    A name of the record that the text contains is not missing, and if all are there, the parser
-    put a title's words or half a name among the authors.
-    """
-    inside = [
-        set(name.parts) <= query.words
-        or (len(name.family) >= 4 and name.family in query.plain.plain)
-        for name in map(parse_name, known.authors[:MOST_NAMES])
-        if name.family
-    ]
-    if not inside or authors.relation in ("same", "unknown"):
-        return authors
-    title = set(title_words(known.title))
-    extra = [at for at in authors.added if title.isdisjoint(title_words(stated.authors[at]))]
-    if authors.relation == "added" and extra:
-        return authors._replace(added=tuple(extra))
-    if all(inside) and authors.relation != "order":
-        return AuthorComparison("same", 1.0)
-    missing = tuple(at for at in authors.missing if at >= len(inside) or not inside[at])
-    if authors.relation == "missing" and not missing:
-        return AuthorComparison("same", 1.0)
-    if authors.relation == "other" and sum(inside) >= max(1, len(inside) / 2):
-        return AuthorComparison("unknown")
-    if stated.and_others and inside[0] and authors.relation != "order":
-        return AuthorComparison("same", 1.0)
-    return authors._replace(missing=missing)
-
-
-def _decide(
-    stated: StatedReference, compared: Sequence[_Comparison], options: ReferenceOptions
-) -> Verdict:
-    """Decide on a reference from its comparisons with all candidates."""
-    ordered = sorted(compared, key=lambda each: each.rank, reverse=True)
-    versions = [each for each in ordered if each.is_version and _may_be_version(stated, each)]
-    if versions:
-        return _check_details(stated, versions, ordered, options)
-    if renamed := next((each for each in ordered if _is_renamed(stated, each, options)), None):
-        return _check_details(stated, [renamed], ordered, options)
-    nearest = ordered[0].document if ordered and ordered[0].title.share >= _SIMILAR else None
-    shown, shown_id = (describe(nearest), nearest.doc_id) if nearest else ("", None)
-    evidence = _evidence(stated, ordered)
-    if evidence:
-        document, reason = evidence
-        return Verdict(NOT_FOUND, None, describe(document), document.doc_id, reason)
-    if options.complete and (stated.title or stated.authors):
-        reason = "no work in this collection has this title and these authors"
-        return Verdict(NOT_FOUND, None, shown, shown_id, reason)
-    return Verdict(NOT_HELD, None, shown, shown_id)
-
-
-def _may_be_version(stated: StatedReference, compared: _Comparison) -> bool:
-    """Return False for a conference paper beside a journal article by other authors, and if only a
-    short title agrees."""
-    if compared.is_named:
-        return True
-    known = compared.document
-    apart = _years_apart(stated.year, known.year)
-    if stated.doi and known.doi:
-        others = (apart or 0) > 1, pages_differ(stated.pages, known.pages)
-        if any(others) or compared.authors.relation not in ("same", "unknown"):
-            return False  # another DOI and more: another version
-    if compared.authors.relation == "same":
-        return True
-    if compared.authors.relation != "unknown":
-        kinds = kinds_of_work(stated, known)
-        return not all(kinds) or kinds[0] == kinds[1]
-    return is_distinctive(known.title) or (apart is not None and apart <= 1)
-
-
-def _years_apart(ours: int | None, theirs: int | None) -> int | None:
-    return None if ours is None or theirs is None else abs(ours - theirs)
-
-
-_RENAMED = 0.7
-_RENAMED_NAMED = 0.4
-_MOST_CHANGES = 2
-
-
-def _is_renamed(stated: StatedReference, each: _Comparison, options: ReferenceOptions) -> bool:
-    """Return True if a title with a few other words means this document.
-
-    People publish several works with similar titles, so all authors and the year must agree, and
-    nothing else may disagree.
-    """
-    title, document = each.title, each.document
-    if title.relation != "changed" or each.authors.relation in ("other", "unknown"):
-        return False
-    if each.is_named:
-        return title.share >= _RENAMED_NAMED or each.authors.relation == "same"
-    if title.share < _RENAMED or each.authors.relation not in ("same", "missing"):
-        return False
-    if options.complete:
-        return True
-    words = sum(max(len(a.split()), len(b.split())) for a, b in title.changes)
-    if words > _MOST_CHANGES or len(title.changes) > _MOST_CHANGES:
-        return False
-    if stated.is_parsed and (words > 1 or not all(map(all, title.changes))):
-        return False  # the parser may have cut the title
-    if (stated.doi and document.doi) or (stated.arxiv and document.arxiv):
-        return False
-    if pages_differ(stated.pages, document.pages) or stated.year != document.year:
-        return False
-    return same_venue(stated.venue, document.venue) is not False
-
-
-def _evidence(
-    stated: StatedReference, ordered: Sequence[_Comparison]
-) -> tuple[CandidateDocument, str] | None:
-    """Return the document and the reason that show that a work does not exist, if any."""
-    titled = [
-        each
-        for each in ordered
-        if each.title.relation == "same" and not each.title.is_cut and each.document.authors
-    ]
-    is_swapped = all(each.authors.relation == "other" for each in titled) and stated.authors
-    if titled and is_swapped:
-        first = titled[0].document
-        agrees = stated.year == first.year and same_venue(stated.venue, first.venue) is not False
-        fewest = 2 if titled[0].is_named else 3 if agrees else 6
-        several = any(
-            compare_authors(one.document.authors, first.authors).relation == "other"
-            for one in titled[1:]
-        )
-        is_near = (_years_apart(stated.year, first.year) or 0) <= _FAR_APART or titled[0].is_named
-        if is_distinctive(first.title, fewest) and is_near and not several:
-            return first, "the work with this title is by other authors"
-    for each in ordered:
-        is_work = each.document.type not in CONTAINERS and bool(title_words(each.document.title))
-        if each.is_named and is_work and title_words(stated.title):
-            name = "DOI" if each.same_doi else "arXiv id"
-            return each.document, f"its {name} belongs to another work"
-    return _blend(stated, ordered)
-
-
+_RENAMED, _RENAMED_NAMED, _MOST_CHANGES = 0.7, 0.4, 2
 _FAR_APART = 3
 _BLENDED = 3
 """Words that a blended title takes at least from each of two titles."""
 
 
+def _decide(
+    stated: StatedReference, compared: Sequence[Comparison], options: ReferenceOptions
+) -> Verdict:
+    """Decide on a reference from its comparisons with all candidates."""
+    ordered = sorted(compared, key=lambda each: each.rank, reverse=True)
+    versions = [each for each in ordered if each.is_version]
+    versions = versions or [each for each in ordered if _is_renamed(each, options)][:1]
+    if versions:
+        return _check_details(stated, versions, ordered, options)
+    if evidence := _evidence(stated, ordered):
+        return Verdict(NOT_FOUND, *evidence)
+    nearest = ordered[0].known if ordered and ordered[0].title.share >= SIMILAR else None
+    if options.complete and (stated.title or stated.authors):
+        reason = "no work in this collection has this title and these authors"
+        return Verdict(NOT_FOUND, nearest, reason)
+    return Verdict(NOT_HELD, nearest)
+
+
+def _is_renamed(each: Comparison, options: ReferenceOptions) -> bool:
+    """Return True if a title with a few other words means this document.
+
+    People publish several works with similar titles, so all authors and the year must agree, and
+    nothing else may disagree.
+    """
+    stated, known, title, relation = each.stated, each.known, each.title, each.authors.relation
+    if title.relation != "changed" or relation in ("other", "unknown"):
+        return False
+    if each.named:
+        return title.share >= _RENAMED_NAMED or relation == "same"
+    if title.share < _RENAMED or relation not in ("same", "missing"):
+        return False
+    if options.complete:
+        return True
+    words = sum(max(len(a.split()), len(b.split())) for a, b in title.changes)
+    if stated.is_parsed and (words > 1 or not all(map(all, title.changes))):
+        return False  # the parser may have cut the title
+    has_both = (stated.doi and known.doi) or (stated.arxiv and known.arxiv)
+    disagrees = stated.year != known.year or each.pages_differ or each.same_venue is False
+    return words <= _MOST_CHANGES and not has_both and not disagrees
+
+
+def _evidence(
+    stated: StatedReference, ordered: Sequence[Comparison]
+) -> tuple[CandidateDocument, str] | None:
+    """Return the document and the reason that show that a work does not exist, if any."""
+    titled = [
+        each
+        for each in ordered
+        if each.title.relation == "same" and not each.title.is_cut and each.known.authors
+    ]
+    if titled and stated.authors and all(each.authors.relation == "other" for each in titled):
+        first, known = titled[0], titled[0].known
+        agrees = stated.year == known.year and first.same_venue is not False
+        fewest = 2 if first.named else 3 if agrees else 6
+        is_near = first.named or (first.years_apart or 0) <= _FAR_APART
+        several = any(
+            compare_authors(each.known.authors, known.authors).relation == "other"
+            for each in titled[1:]
+        )
+        if is_near and not several and is_distinctive(known.title, fewest):
+            return known, "the work with this title is by other authors"
+    for each in ordered:
+        is_work = each.known.type not in CONTAINERS and bool(title_words(each.known.title))
+        if each.named and is_work and title_words(stated.title):
+            name = "DOI" if each.named == "doi" else "arXiv id"
+            return each.known, f"its {name} belongs to another work"
+    return _blend(stated, ordered)
+
+
 def _blend(
-    stated: StatedReference, ordered: Sequence[_Comparison]
+    stated: StatedReference, ordered: Sequence[Comparison]
 ) -> tuple[CandidateDocument, str] | None:
     """Return the first of two works of these authors whose titles the stated title joins."""
-    ours = title_words(stated.title)
-    heads, tails = [], []
+    ours, heads, tails = title_words(stated.title), [], []
     for each in ordered:
-        words = title_words(each.document.title)
+        words = title_words(each.known.title)
         if (head := _common(ours, words)) >= _BLENDED:
             heads.append((head, each))
         if (tail := _common(ours[::-1], words[::-1])) >= _BLENDED:
@@ -379,116 +264,99 @@ def _blend(
     for (head, first), (tail, last) in product(heads, tails):
         if head + tail < len(ours) or max(head, tail) >= len(ours) or first is last:
             continue
-        both = [first.document, last.document]
-        of_one = any(
-            stated.year == known.year and same_venue(stated.venue, known.venue) is not False
-            for known in both
-        )
-        theirs = [compare_authors(stated.authors, known.authors).share > 0 for known in both]
-        if of_one and all(theirs):
-            reason = f"its title joins the titles of two works, with '{last.document.title}'"
-            return first.document, reason
+        both, year = (first, last), stated.year
+        of_one = any(each.known.year == year and each.same_venue is not False for each in both)
+        shares = (compare_authors(stated.authors, each.known.authors).share for each in both)
+        if of_one and all(shares):
+            reason = f"its title joins the titles of two works, with '{last.known.title}'"
+            return first.known, reason
     return None
 
 
 def _common(left: Sequence[str], right: Sequence[str]) -> int:
     """Return the number of equal words at the start."""
-    pairs = zip(left, right, strict=False)
-    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(left), len(right)))
+    return len([*takewhile(bool, (a == b for a, b in zip(left, right, strict=False)))])
+
+
+# --- Details ----------------------------------------------------------------------------------
 
 
 def _check_details(
     stated: StatedReference,
-    versions: Sequence[_Comparison],
-    ordered: Sequence[_Comparison],
+    versions: Sequence[Comparison],
+    ordered: Sequence[Comparison],
     options: ReferenceOptions,
 ) -> Verdict:
     """Compare the details with all versions of the work: a detail is wrong if it disagrees with
     some version and agrees with none."""
     wrong: dict[str, Detail] = {}
-    right: set[str] = set()
-    for each in versions:
-        for name, detail in _details(stated, each):
-            if detail is None:
-                right.add(name)
-            else:
-                wrong.setdefault(name, detail)
-    owner = next((each for each in ordered if each.is_named and each not in versions), None)
+    compared = [detail for each in versions for detail in _details(each)]
+    right = {detail.field for detail in compared if not detail.what}
+    for detail in compared:
+        if detail.field not in right:
+            wrong.setdefault(detail.field, detail)
+    owner = next((each for each in ordered if each.named and each not in versions), None)
     if owner is not None and not right & {"doi", "arxiv"}:
-        name = "doi" if owner.same_doi else "arxiv"
-        if owner.title.relation == "other" and owner.document.type not in CONTAINERS:
-            own = next((v for each in versions if (v := getattr(each.document, name))), "")
-            printed = getattr(stated, name) or ""
-            what = f"it belongs to {describe(owner.document)}"
-            wrong[name] = Detail(name, printed, own or "", what)
+        name = owner.named
+        if owner.title.relation == "other" and owner.known.type not in CONTAINERS:
+            own = next((v for each in versions if (v := getattr(each.known, name))), "")
+            what = f"it belongs to {describe(owner.known)}"
+            wrong[name] = Detail(name, getattr(stated, name), own, what)
+    document = versions[0].known
     latest = options.this_year
     if latest and stated.year and stated.year > latest + 1 and "year" not in right:
-        known = str(versions[0].document.year or "")
-        wrong["year"] = Detail("year", str(stated.year), known, f"{stated.year} is in the future")
-    details = tuple(detail for name, detail in wrong.items() if name not in right)
-    document = versions[0].document
-    published = _published(stated, [each.document for each in versions])
-    if not details:
-        shown = describe(document)
-        return Verdict(
-            FINE, document.doc_id, shown, document.doc_id, published=published, record=document
-        )
-    reason = "; ".join(f"{detail.field}: {detail.what}" for detail in details)
-    return Verdict(
-        WRONG, document.doc_id, describe(document), document.doc_id, reason, details, published,
-        record=document,
-    )  # fmt: skip
+        what = f"{stated.year} is in the future"
+        wrong["year"] = Detail("year", str(stated.year), str(document.year or ""), what)
+    published = (each.known for each in versions if each.kinds[1] in _PUBLISHED)
+    since = next(map(describe, published), None) if versions[0].kinds[0] == "preprint" else None
+    reason = "; ".join(f"{detail.field}: {detail.what}" for detail in wrong.values())
+    details = tuple(wrong.values())
+    return Verdict(WRONG if wrong else FINE, document, reason, details, since)
 
 
-def _details(stated: StatedReference, each: _Comparison) -> Iterable[tuple[str, Detail | None]]:
-    """Yield each detail that can be compared: its field, and ``None`` if it agrees."""
-    known = each.document
-    yield "title", _title_detail(stated, each)
-    if each.authors.relation != "unknown":
-        yield "authors", _author_detail(stated, each)
-    kinds, venues_agree = kinds_of_work(stated, known), same_venue(stated.venue, known.venue)
-    is_known = all(kinds)
-    other_kind, other_venue = is_known and kinds[0] != kinds[1], venues_agree is False
-    apart = _years_apart(stated.year, known.year)
-    # A record without venue and kind is the only version that the collection knows.
-    is_same = each.is_named or venues_agree or (not other_kind and (is_known or not kinds[1]))
-    if apart is not None and (apart <= 1 or is_same):
-        what = f"{stated.year}, but the record says {known.year}"
-        detail = Detail("year", str(stated.year), str(known.year), what)
-        yield "year", None if apart <= 1 else detail
-    moved = other_kind or (other_venue and apart != 0)
-    if stated.doi and known.doi and not f"{stated.doi} {known.doi}".count(NO_DOI):
-        is_preprint = [PREPRINT_DOI.match(doi) is not None for doi in (stated.doi, known.doi)]
-        if stated.doi == known.doi or (is_preprint[0] == is_preprint[1] and not moved):
-            detail = Detail("doi", stated.doi, known.doi, f"the record has {known.doi}")
-            yield "doi", None if stated.doi == known.doi else detail
-    if stated.arxiv and known.arxiv:
-        detail = Detail("arxiv", stated.arxiv, known.arxiv, f"the record has {known.arxiv}")
-        yield "arxiv", None if stated.arxiv == known.arxiv else detail
-    differ = pages_differ(stated.pages, known.pages)
-    if differ is not None and not (differ and (moved or other_venue or (apart or 0) > 1)):
-        printed, record = stated.pages or "", known.pages or ""
-        detail = Detail("pages", printed, record, f"{printed}, but the record says {record}")
-        yield "pages", detail if differ else None
+_PUBLISHED = ("proceedings", "journal", "book")
 
 
-def _title_detail(stated: StatedReference, each: _Comparison) -> Detail | None:
-    if each.title.relation == "same":
-        return None
+def _details(each: Comparison) -> Iterator[Detail]:
+    """Yield each detail that can be compared."""
+    stated, known, apart = each.stated, each.known, each.years_apart
     changes = [
         f"'{a or '(nothing)'}' instead of '{b or '(nothing)'}'" for a, b in each.title.changes
     ]
-    return Detail("title", stated.title, each.document.title, list_first(changes, 3))
+    is_same = each.title.relation == "same"
+    yield Detail("title", stated.title, known.title, "" if is_same else list_first(changes, 3))
+    if each.authors.relation != "unknown":
+        yield _author_detail(each)
+    kinds, other_venue = each.kinds, each.same_venue is False
+    other_kind = all(kinds) and kinds[0] != kinds[1]
+    # A record without venue and kind is the only version that the collection knows.
+    is_only = each.named or each.same_venue or (not other_kind and (all(kinds) or not kinds[1]))
+    if apart is not None and (apart <= 1 or is_only):
+        what = f"{stated.year}, but the record says {known.year}" if apart > 1 else ""
+        yield Detail("year", str(stated.year), str(known.year), what)
+    moved = other_kind or (other_venue and apart != 0)
+    if stated.doi and known.doi and NO_DOI not in f"{stated.doi} {known.doi}":
+        is_preprint = [PREPRINT_DOI.match(doi) is not None for doi in (stated.doi, known.doi)]
+        if stated.doi == known.doi or (is_preprint[0] == is_preprint[1] and not moved):
+            what = f"the record has {known.doi}" if stated.doi != known.doi else ""
+            yield Detail("doi", stated.doi, known.doi, what)
+    if stated.arxiv and known.arxiv:
+        what = f"the record has {known.arxiv}" if stated.arxiv != known.arxiv else ""
+        yield Detail("arxiv", stated.arxiv, known.arxiv, what)
+    is_elsewhere = moved or other_venue or (apart or 0) > 1
+    if each.pages_differ is False or (each.pages_differ and not is_elsewhere):
+        printed, record = stated.pages or "", known.pages or ""
+        what = f"{printed}, but the record says {record}" if each.pages_differ else ""
+        yield Detail("pages", printed, record, what)
 
 
-def _author_detail(stated: StatedReference, each: _Comparison) -> Detail | None:
-    relation, _, missing, added = each.authors
-    if relation == "same":
-        return None
-    known = each.document.authors
-    absent = list_first([display_name(known[at]) for at in missing], 3)
-    extra = list_first([display_name(stated.authors[at]) for at in added], 3)
+def _author_detail(each: Comparison) -> Detail:
+    (relation, _, missing, added), names, known = each.authors, each.stated.authors, each.known
+    absent = list_first([display_name(known.authors[at]) for at in missing], 3)
+    extra = list_first([display_name(names[at]) for at in added], 3)
     match relation:
+        case "same":
+            what = ""
         case "order":
             what = "they are in another order"
         case "missing":
@@ -497,21 +365,4 @@ def _author_detail(stated: StatedReference, each: _Comparison) -> Detail | None:
             what = f"{extra} is not an author" if len(added) == 1 else f"{extra} are not authors"
         case _:
             what = f"{extra} instead of {absent}" if absent else f"with {extra}"
-    return Detail("authors", "; ".join(stated.authors), "; ".join(known), what)
-
-
-def _published(stated: StatedReference, versions: Sequence[CandidateDocument]) -> str | None:
-    """Return the published version of a stated preprint in words, if the collection has it."""
-    if not versions or kinds_of_work(stated, versions[0])[0] != "preprint":
-        return None
-    kinds = ("proceedings", "journal", "book")
-    published = (v for v in versions if kinds_of_work(stated, v)[1] in kinds)
-    return next(map(describe, published), None)
-
-
-def describe(document: CandidateDocument) -> str:
-    """Return a record in one line: ``Salton, McGill (1983): Introduction …``."""
-    families = [name.partition(",")[0] for name in document.authors]
-    names = ", ".join(families[:3]) + (" et al." if len(families) > 3 else "")
-    year = f" ({document.year})" if document.year else ""
-    return f"{names or 'anonymous'}{year}: {document.title}"
+    return Detail("authors", "; ".join(names), "; ".join(known.authors), what)

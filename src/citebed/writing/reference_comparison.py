@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
+from citebed.drafts.references import entry_from_document
 from citebed.papers.reference_matcher import (
     CandidateDocument,
     ReferenceQuery,
@@ -60,24 +62,22 @@ _LONGEST = 5000
 """Characters of a printed reference that are read."""
 
 
-def stated_from_text(text: str) -> StatedReference:
-    """Return a reference of a printed list."""
+def stated_from_text(text: str, title: str = "") -> StatedReference:
+    """Return a reference of a printed list, perhaps with a known title."""
     parsed = parse_reference(text[:_LONGEST])
-    pages = next(reversed([*_PAGES.finditer(parsed.text)]), None)
+    pages = _PAGES.findall(parsed.text)
     authors = tuple(name for name in parsed.authors if not _OTHERS_FIELD.search(name))
     return StatedReference(
-        parsed.text, parsed.title, authors, parsed.year, parsed.doi, parsed.arxiv,
-        f"{pages[1]}–{pages[2]}" if pages else None, parsed.venue,
+        parsed.text, title or parsed.title, authors, parsed.year, parsed.doi, parsed.arxiv,
+        "–".join(pages[-1]) if pages else None, parsed.venue,
         and_others=_OTHERS.search(parsed.text) is not None, is_parsed=True,
     )  # fmt: skip
 
 
 def stated_from_document(document: Document, author_field: str = "") -> StatedReference:
     """Return a reference of fields; ``author_field`` is the raw field, which may end in others."""
-    names = document.authors or document.editors
-    parts = ("; ".join(names), document.title, document.venue, str(document.year or ""))
     return StatedReference(
-        ". ".join(filter(None, parts)), document.title, document.authors, document.year,
+        entry_from_document("", document).text, document.title, document.authors, document.year,
         document.doi, document.arxiv or arxiv_of_doi(document.doi or ""), document.pages,
         document.venue or "", document.type,
         and_others=_OTHERS_FIELD.search(author_field) is not None,
@@ -89,7 +89,7 @@ def stated_from_document(document: Document, author_field: str = "") -> StatedRe
 _WORD = re.compile(r"[^\W_]+")
 _SUBTITLE = re.compile(r"\s*(?:[:;.?!]|\s[-–—]|\((?=[^()]*\)\W*$))\s*")
 _PART = re.compile(r"(?i)\W*(?:part|vol(?:ume)?|chapter)?\W*(?:[ivx]+|\d+)\b")
-RETRACTED = re.compile(
+_RETRACTED = re.compile(
     r"\s*[\[(]?\s*(?:retract(?:ed|ion)(?:\s+(?:article|paper|note|notice))?(?:\s*(?:to|of|for))?"
     r"|withdrawn)\s*[\])]?\s*(?:[:.\-–—]|(?<=of)|(?<=to)|(?<=for)|(?<=\]))\s*[\"“'‘]?",
     re.IGNORECASE,
@@ -100,37 +100,40 @@ _NOTICE = re.compile(
 )
 """Words that only one of two titles has if they are about each other."""
 _DROPPED = frozenset(("a", "an", "the", "and"))
-_SPELLING = (
-    (re.compile(r"(?<=\w{3})is(e|ed|es|ing|er|ers|ation|ations|able)$"), r"iz\1"),
-    (re.compile(r"(?<=\w{2})ys(e|ed|es|ing|er|ers)$"), r"yz\1"),
-    (re.compile(r"(?<=\w{2})our(?=\w*$)"), "or"),
-    (re.compile(r"(?<=\w{2})ogue(?=s?$)"), "og"),
-    (re.compile(r"(?<=[bct])re(?=[sd]?$)"), "er"),
-    (re.compile(r"l(?=l(?:ed|ing|er|ers)$)"), ""),
-    (re.compile(r"(?<=[dfp])ence(?=s?$)"), "ense"),
-    (re.compile(r"[ao]e"), "e"),
-    (re.compile(r"^(program)me(?=s?$)"), r"\1"),
-    (re.compile(r"^(judg|acknowledg|ag)e(?=ment|ing)"), r"\1"),
-    (re.compile(r"^grey"), "gray"),
-    (re.compile(r"^artefact"), "artifact"),
-)
+_SPELLING = {
+    r"(?<=\w{3})is(e|ed|es|ing|er|ers|ation|ations|able)$": r"iz\1",
+    r"(?<=\w{2})ys(e|ed|es|ing|er|ers)$": r"yz\1", r"(?<=\w{2})our(?=\w*$)": "or",
+    r"(?<=\w{2})ogue(?=s?$)": "og", r"(?<=[bct])re(?=[sd]?$)": "er",
+    r"l(?=l(?:ed|ing|er|ers)$)": "", r"(?<=[dfp])ence(?=s?$)": "ense", r"[ao]e": "e",
+    r"^(program)me(?=s?$)": r"\1", r"^(judg|acknowledg|ag)e(?=ment|ing)": r"\1",
+    r"^grey": "gray", r"^artefact": "artifact",
+}  # fmt: skip
 """British spellings and their American form; both titles are rewritten, so it need not be right."""
+
+
+def _plain_words(text: str, letters: dict[int, str] | None = None) -> list[str]:
+    """Return the words of a text in lower case and without accents, some ``letters`` replaced."""
+    plain = unicodedata.normalize("NFKD", text.lower().translate(letters or {}))
+    return _WORD.findall("".join(sign for sign in plain if not unicodedata.combining(sign)).lower())
 
 
 @lru_cache(maxsize=1 << 14)
 def title_words(title: str) -> tuple[str, ...]:
     """Return the words of a title to compare: one spelling, no accents, no articles."""
-    plain = unicodedata.normalize("NFKD", title).lower()
-    plain = "".join(sign for sign in plain if not unicodedata.combining(sign))
-    return tuple(_spell(word) for word in _WORD.findall(plain) if word not in _DROPPED)
+    return tuple(_americanise(word) for word in _plain_words(title) if word not in _DROPPED)
 
 
 @lru_cache(maxsize=1 << 14)
-def _spell(word: str) -> str:
+def _americanise(word: str) -> str:
     if len(word) > 4 and word.isascii():
-        for pattern, replacement in _SPELLING:
-            word = pattern.sub(replacement, word)
+        for british, american in _SPELLING.items():
+            word = re.sub(british, american, word)
     return word
+
+
+def original_title(title: str) -> str:
+    """Return the title without "Retraction:" or "[Withdrawn]"."""
+    return _RETRACTED.sub("", title, count=1)
 
 
 class TitleComparison(NamedTuple):
@@ -148,6 +151,8 @@ class TitleComparison(NamedTuple):
 _SHORTEST_MAIN = 12
 _CHANGED = 0.5
 """Titles with fewer common words than this share are other titles."""
+SIMILAR = 0.3
+"""A title with a smaller share of common words is not even similar."""
 
 
 def compare_titles(
@@ -155,37 +160,29 @@ def compare_titles(
 ) -> TitleComparison:
     """Compare a stated title with a record's: case, accents, punctuation, articles, British
     spelling and a missing subtitle make no difference."""
-    if stated.is_parsed and (match := find_title(known, query)) and match.slips <= 2:
-        # The title is in the text, wherever the parser put it.
-        parsed, breaks = query.title_match, query.plain.breaks
-        is_title = known.type not in CONTAINERS
-        is_part = False
-        if parsed is not None:  # a title before or after the parsed one is a venue
-            is_title = match.start < parsed.end and parsed.start < match.end
-            is_part = abs(match.start - parsed.start) > 2 or parsed.end > match.end + 2
-            is_title &= not (is_part and match.cut)
-        if is_title and match.start in breaks and match.end in breaks:
-            same = bool(_NOTICE.search(stated.title)) == bool(_NOTICE.search(known.title))
+    is_about = bool(_NOTICE.search(stated.title)) != bool(_NOTICE.search(known.title))
+    match = find_title(known, query) if stated.is_parsed else None
+    if match and match.slips <= 2 and {match.start, match.end} <= query.plain.breaks.keys():
+        # The title is in the text, wherever the parser put it; one before or after is a venue.
+        parsed = query.title_match or match
+        is_part = abs(match.start - parsed.start) > 2 or parsed.end > match.end + 2
+        overlaps = match.start < parsed.end and parsed.start < match.end
+        if overlaps and known.type not in CONTAINERS and not (is_part and match.cut):
             is_cut = match.cut or is_part
-            return TitleComparison("same" if same else "other", 1.0, is_cut=is_cut)
-    ours = title_words(RETRACTED.sub("", stated.title, count=1))
-    theirs = title_words(RETRACTED.sub("", known.title, count=1))
-    notices = [_NOTICE.search(title) is not None for title in (stated.title, known.title)]
-    if not ours or not theirs or notices[0] != notices[1]:
+            return TitleComparison("other" if is_about else "same", 1.0, is_cut=is_cut)
+    ours, theirs = (title_words(original_title(title)) for title in (stated.title, known.title))
+    if not ours or not theirs or is_about:
         return TitleComparison("other")
     left, right = "".join(ours), "".join(theirs)
     if left == right:
         return TitleComparison("same", 1.0)
     if _is_main(stated.title, right) or _is_main(known.title, left):
         return TitleComparison("same", 1.0, is_cut=True)
-    if stated.is_parsed and edit_distance(*sorted((left, right), key=len))[0] <= 2 >= abs(
-        len(left) - len(right)
-    ):
+    if stated.is_parsed and max(_slips(left, right)) <= 2:
         return TitleComparison("same", 1.0)  # letters that a reader of PDFs got wrong
     if _part_numbers(ours) != _part_numbers(theirs):
         return TitleComparison("other")  # another part or year of a series
     matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
-    share = matcher.ratio()
     changes = tuple(
         (" ".join(ours[a:b]), " ".join(theirs[c:d]))
         for tag, a, b, c, d in matcher.get_opcodes()
@@ -193,7 +190,15 @@ def compare_titles(
     )
     if all(before.replace(" ", "") == after.replace(" ", "") for before, after in changes):
         return TitleComparison("same", 1.0)
+    share = matcher.ratio()
     return TitleComparison("changed" if share >= _CHANGED else "other", share, changes)
+
+
+def _slips(left: str, right: str) -> tuple[int, int]:
+    """Return the edit distance from the shorter text to a part of the longer one, and how much
+    longer that one is."""
+    short, long = sorted((left, right), key=len)
+    return edit_distance(short, long)[0] if short else len(long), len(long) - len(short)
 
 
 def _part_numbers(words: Sequence[str]) -> list[str]:
@@ -227,51 +232,44 @@ _PARTICLES = frozenset(
     """.split()  # noqa: SIM905
 )
 _SUFFIXES = frozenset(("jr", "sr", "ii", "iii", "iv", "junior"))
-_NICKNAMES = (
-    "bill william", "bob robert", "dick richard", "rick richard", "ted edward", "ned edward",
-    "jack john", "tony anthony", "betty elizabeth", "beth elizabeth", "liz elizabeth",
-    "peggy margaret", "jim james", "hank henry", "harry henry", "chuck charles", "gene eugene",
-    "alex sasha", "mike mikhail", "kate catherine", "cathy katherine", "tina christina",
-    "yuri iouri", "eugene yevgeny", "alexei oleksiy", "andrei andrew",
-)  # fmt: skip
-_SAME_GIVEN = frozenset(frozenset(pair.split()) for pair in _NICKNAMES)
+_NICKNAMES = """
+    alex sasha, alexei oleksiy, beth elizabeth, betty elizabeth, bill william, bob robert,
+    cathy katherine, dick richard, eugene yevgeny, kate catherine, liz elizabeth,
+    ned edward, peggy margaret, ted edward, tina christina, tony anthony, yuri iouri
+"""
+_SAME_GIVEN = frozenset(frozenset(pair.split()) for pair in _NICKNAMES.split(","))
+"""Given names of one person with different initials."""
 
 
 class _Name(NamedTuple):
-    """A name to compare: the family name in letters, its parts, and the given names."""
+    """A name to compare: the family name in letters, its words, and the given names."""
 
     family: str
     parts: tuple[str, ...]
     given: tuple[str, ...]
-    initials: frozenset[str]
 
 
 @lru_cache(maxsize=1 << 15)
-def parse_name(name: str) -> _Name:
+def _parse_name(name: str) -> _Name:
     family, _, given = name.partition(",")
-    parts = [word for word in _name_words(family) if word not in _SUFFIXES]
+    parts = _name_words(family)
     core = [word for word in parts if word not in _PARTICLES] or parts
-    stated = [w for w in re.split(r"[\s.,\-‐‑'’]+", given) if w]
     words: list[str] = []
-    for word in stated:
-        # "JM" and "J.M." are two initials; "AL" may be a name, which starts with one of them.
-        is_compact = len(word) <= 3 and word.isupper()
-        words += _name_words(" ".join(word) if is_compact else word)
-    words = [word for word in words if word not in _SUFFIXES]
+    for word in re.split(r"[\s.,\-‐‑'’]+", given):  # "JM" is two initials
+        words += _name_words(" ".join(word) if len(word) <= 3 and word.isupper() else word)
     if not core and words:  # "Jr., Charles L. Isbell", DBLP's "0001, Jin Tian"
         core = [words.pop()]
-    return _Name("".join(core), tuple(core), tuple(words), frozenset(word[0] for word in words))
+    return _Name("".join(core), tuple(core), tuple(words))
 
 
 def _name_words(text: str) -> list[str]:
-    plain = unicodedata.normalize("NFKD", text.lower().translate(_LETTERS))
-    plain = "".join(sign for sign in plain if not unicodedata.combining(sign))
-    return [_UMLAUT.sub("", word) for word in _WORD.findall(plain) if not word.isdigit()]
+    words = (_UMLAUT.sub("", word) for word in _plain_words(text, _LETTERS) if not word.isdigit())
+    return [word for word in words if word not in _SUFFIXES]
 
 
 def same_person(ours: str, theirs: str) -> bool:
     """Return True unless two names differ; initials, particles, order and accents do not count."""
-    left, right = parse_name(ours), parse_name(theirs)
+    left, right = _parse_name(ours), _parse_name(theirs)
     if _same_family(left, right):
         return _same_given(left, right)
     flipped = "".join(left.given), "".join(right.given)
@@ -283,17 +281,15 @@ def same_person(ours: str, theirs: str) -> bool:
 
 def _is_sure(ours: str, theirs: str) -> bool:
     """Return False if the given names of two matching names are written in full and differ."""
-    left, right = (parse_name(name).given[:1] for name in (ours, theirs))
+    left, right = (_parse_name(name).given[:1] for name in (ours, theirs))
     return not left or not right or left[0][:2] == right[0][:2] or 1 in map(len, (*left, *right))
 
 
 def _is_misspelt(ours: str, theirs: str) -> bool:
     """Return True if two family names differ in a letter or two, and the given names agree."""
-    left, right = parse_name(ours), parse_name(theirs)
-    pair = sorted((left.family, right.family), key=len)
-    apart = len(pair[1]) - len(pair[0])
-    limit = 1 if len(pair[1]) < 6 else 2
-    return apart <= limit and edit_distance(*pair)[0] + apart <= limit and _same_given(left, right)
+    left, right = _parse_name(ours), _parse_name(theirs)
+    limit = 1 if max(len(left.family), len(right.family)) < 6 else 2
+    return sum(_slips(left.family, right.family)) <= limit and _same_given(left, right)
 
 
 def _same_family(left: _Name, right: _Name) -> bool:
@@ -302,18 +298,19 @@ def _same_family(left: _Name, right: _Name) -> bool:
     short, long = sorted((left.parts, right.parts), key=len)
     if len(short) < len(long) and short and (short == long[-len(short) :] or short[0] == long[0]):
         return len("".join(short)) >= 4  # "Márquez" and "García Márquez"
-    pair = sorted((left.family, right.family), key=len)
-    return len(pair[0]) >= 6 and len(pair[1]) - len(pair[0]) < 2 and edit_distance(*pair)[0] <= 1
+    is_long = min(len(left.family), len(right.family)) >= 6
+    return is_long and max(_slips(left.family, right.family)) <= 1
 
 
 def _same_given(left: _Name, right: _Name) -> bool:
-    if not left.initials or not right.initials:
+    if not left.given or not right.given:
         return True
-    if left.given[0][0] == right.given[0][0]:
-        return True
-    if left.given[0][0] in right.initials or right.given[0][0] in left.initials:
-        return True  # a middle name in use
-    return frozenset((left.given[0], right.given[0])) in _SAME_GIVEN
+    ours, theirs = left.given[0], right.given[0]
+    return (
+        any(word[0] == ours[0] for word in right.given)  # perhaps a middle name in use
+        or any(word[0] == theirs[0] for word in left.given)
+        or frozenset((ours, theirs)) in _SAME_GIVEN
+    )
 
 
 class AuthorComparison(NamedTuple):
@@ -329,7 +326,9 @@ class AuthorComparison(NamedTuple):
     added: tuple[int, ...] = ()
 
 
-MOST_NAMES = 30
+_MOST_NAMES = 30
+_MOST_PAIRS = 60
+"""In longer lists, only names with the same family name are compared."""
 _OVERLAP = 0.5
 """Lists of authors with fewer common names than this share of the shorter list belong to other
 works, unless the first author is the same."""
@@ -341,43 +340,37 @@ def compare_authors(
     """Compare a stated list of authors, perhaps cut by ``et al.``, with a record's."""
     if not stated or not known:
         return AuthorComparison("unknown")
-    by_family: dict[str, list[int]] = {}
+    by_family: defaultdict[str, list[int]] = defaultdict(list)
     for at, name in enumerate(known):
-        by_family.setdefault(parse_name(name).family, []).append(at)
-    free = set(range(len(known)))
-    pairs: list[tuple[int, int]] = []
+        by_family[_parse_name(name).family].append(at)
+    every = range(len(known)) if len(known) <= _MOST_PAIRS else ()
+    free, pairs = set(range(len(known))), dict[int, int]()
     for at, name in enumerate(stated):
-        near = by_family.get(parse_name(name).family, [])
-        few = range(len(known)) if len(known) <= 60 else ()
-        for other in (*near, *few):
+        for other in (*by_family[_parse_name(name).family], *every):
             if other in free and same_person(name, known[other]):
                 free.discard(other)
-                pairs.append((at, other))
+                pairs[at] = other
                 break
-    matched = {at for at, _ in pairs}
-    added = tuple(at for at in range(len(stated)) if at not in matched)
+    added = tuple(at for at in range(len(stated)) if at not in pairs)
     missing = tuple(sorted(free))
-    share = len(pairs) / min(len(stated), len(known))
-    ordered = [other for _, other in pairs]
-    sure = sum(_is_sure(stated[a], known[b]) for a, b in pairs) / min(len(stated), len(known))
-    sure += sum(
-        any(_is_misspelt(stated[a], known[b]) for b in missing) for a in added[:MOST_NAMES]
-    ) / min(len(stated), len(known))
-    if not pairs and sure < _OVERLAP:
-        return AuthorComparison("other", 0.0, missing, added)
-    if not added and (and_others or not missing):
-        relation = "same" if ordered == sorted(ordered) else "order"
-        return AuthorComparison(relation, share, (), ())
-    if not added:
-        return AuthorComparison("missing", share, missing, ())
-    if not missing:
-        return AuthorComparison("added", share, (), added)
-    first_is_same = pairs[:1] == [(0, 0)] and _is_sure(stated[0], known[0]) and sure >= 1 / 3
-    related = sure >= _OVERLAP or first_is_same
-    return AuthorComparison("changed" if related else "other", share, missing, added)
+    sure = sum(_is_sure(stated[a], known[b]) for a, b in pairs.items())
+    rest = [stated[at] for at in added[:_MOST_NAMES]]
+    sure += sum(any(_is_misspelt(name, known[at]) for at in missing) for name in rest)
+    size = min(len(stated), len(known))
+    if not pairs and sure < _OVERLAP * size:
+        relation = "other"
+    elif not added and (and_others or not missing):
+        missing = ()
+        relation = "same" if list(pairs.values()) == sorted(pairs.values()) else "order"
+    elif not added or not missing:
+        relation = "added" if added else "missing"
+    else:
+        is_led = pairs.get(0) == 0 and _is_sure(stated[0], known[0]) and sure >= size / 3
+        relation = "changed" if is_led or sure >= _OVERLAP * size else "other"
+    return AuthorComparison(relation, len(pairs) / size, missing, added)
 
 
-# --- Kinds of works, venues, pages ------------------------------------------------------------
+# --- References and records -------------------------------------------------------------------
 
 PREPRINT_DOI = re.compile(
     r"10\.(?:48550|31234|2139|21203|26434|20944|36227|5281|6084)/|10\.1101/(?:\d{6}$|\d{4}\.\d\d\.)"
@@ -395,10 +388,96 @@ _KINDS = {
     "book": "book", "inbook": "book", "incollection": "book", "phdthesis": "thesis",
     "mastersthesis": "thesis", "thesis": "thesis", "techreport": "report", "report": "report",
 }  # fmt: skip
+_RANGE = re.compile(r"\s*(\d+)(?:\s*[-–—]+\s*(\d+))?\s*")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A reference compared with a record; ``named`` is the field of an identifier of both."""
+
+    stated: StatedReference
+    known: CandidateDocument
+    title: TitleComparison
+    authors: AuthorComparison
+    named: str = ""
+
+    @property
+    def rank(self) -> tuple[float, ...]:
+        """The values to sort by."""
+        relation = ("other", "changed", "same").index(self.title.relation)
+        return bool(self.named), relation, self.authors.share, self.title.share
+
+    @property
+    def years_apart(self) -> int | None:
+        """The difference of the years, if both are known."""
+        ours, theirs = self.stated.year, self.known.year
+        return None if ours is None or theirs is None else abs(ours - theirs)
+
+    @cached_property
+    def kinds(self) -> tuple[str, str]:
+        """The kinds of the stated work and of the record: preprint, proceedings, journal, book,
+        thesis, report, or "" if it is unclear."""
+        stated, known = self.stated, self.known
+        text = stated.text if stated.is_parsed else ""
+        ours = _kind(stated.type, stated.venue, stated.doi, text)
+        is_preprint = bool(stated.arxiv) and not stated.venue
+        return "preprint" if is_preprint else ours, _kind(known.type, known.venue, known.doi)
+
+    @cached_property
+    def same_venue(self) -> bool | None:
+        """True if words of the venues or their starts agree, or an acronym; ``None`` if unclear."""
+        stated = self.stated.venue
+        ours, theirs = (
+            [w for w in title_words(venue) if w not in FUNCTION_WORDS and not w.isdigit()]
+            for venue in (stated, self.known.venue or "")
+        )
+        if not ours or not theirs:
+            return None
+        if len(ours) == 1 and stated.upper() == stated:
+            initials = "".join(word[0] for word in theirs)
+            return True if ours[0] in initials or ours[0] in theirs else None
+        starts = sum(any(o.startswith(t) or t.startswith(o) for t in theirs) for o in ours)
+        return starts / len(ours) >= 0.5
+
+    @cached_property
+    def pages_differ(self) -> bool | None:
+        """True for other pages; ``None`` if they cannot be compared, as article numbers."""
+        spans = []
+        for match in (_RANGE.fullmatch(each.pages or "") for each in (self.stated, self.known)):
+            if match is None:
+                return None
+            first, last = match[1], match[2] or ""
+            whole = first[: max(0, len(first) - len(last))] + last  # "123–9" is "123–129"
+            spans.append((int(first), int(whole) if last else None))
+        (start, end), (known_start, known_end) = spans
+        are_ranges = end is not None and known_end is not None
+        if start == known_start:
+            return are_ranges and end != known_end
+        return True if are_ranges and 1 not in (start, known_start) else None
+
+    @property
+    def is_version(self) -> bool:
+        """True if the reference means this record, even with wrong details.
+
+        A conference paper beside a journal article by other authors is another work, and so is one
+        with nothing but the same short title.
+        """
+        relation, apart = self.authors.relation, self.years_apart
+        if self.title.relation != "same" or relation == "other":
+            return False
+        if self.named:
+            return True
+        if self.title.is_cut and relation != "same":
+            return False
+        is_moved = (apart or 0) > 1 or self.pages_differ or relation not in ("same", "unknown")
+        if self.stated.doi and self.known.doi and is_moved:
+            return False  # another DOI and more: another version
+        if relation == "unknown":
+            return is_distinctive(self.known.title) or (apart is not None and apart <= 1)
+        return relation == "same" or not all(self.kinds) or self.kinds[0] == self.kinds[1]
 
 
 def _kind(type: str | None, venue: str | None, doi: str | None, text: str = "") -> str:
-    """Return preprint, proceedings, journal, book, thesis, report, or "" if it is unclear."""
     if PREPRINT_DOI.match(doi or "") or _PREPRINT.search(venue or ""):
         return "preprint"
     if type in _KINDS:
@@ -410,44 +489,46 @@ def _kind(type: str | None, venue: str | None, doi: str | None, text: str = "") 
     return "journal" if _JOURNAL.search(venue or text) else ""
 
 
-def kinds_of_work(stated: StatedReference, known: CandidateDocument) -> tuple[str, str]:
-    """Return the kinds of a stated work and of a record."""
-    is_preprint = bool(stated.arxiv) and not stated.venue
-    text = stated.text if stated.is_parsed else ""
-    ours = "preprint" if is_preprint else _kind(stated.type, stated.venue, stated.doi, text)
-    return ours, _kind(known.type, known.venue, known.doi)
+def compare(stated: StatedReference, query: ReferenceQuery, known: CandidateDocument) -> Comparison:
+    """Compare a reference with a record."""
+    pairs = {"doi": (stated.doi, known.doi), "arxiv": (stated.arxiv, known.arxiv)}
+    named = next((name for name, (ours, theirs) in pairs.items() if ours and ours == theirs), "")
+    title, authors = compare_titles(stated, known, query), AuthorComparison("other")
+    if title.share >= SIMILAR or named:
+        authors = compare_authors(stated.authors, known.authors, and_others=stated.and_others)
+        if stated.is_parsed and authors.relation not in ("same", "unknown"):
+            authors = _trust_parsed(stated, query, known, authors)
+    return Comparison(stated, known, title, authors, named)
 
 
-def same_venue(stated: str, known: str | None) -> bool | None:
-    """Return True if words or their starts agree, or an acronym does; ``None`` if unclear."""
-    ours = [w for w in title_words(stated) if w not in FUNCTION_WORDS and not w.isdigit()]
-    theirs = [w for w in title_words(known or "") if w not in FUNCTION_WORDS and not w.isdigit()]
-    if not ours or not theirs:
-        return None
-    if len(ours) == 1 and stated.upper() == stated:
-        initials = "".join(word[0] for word in theirs)
-        return True if ours[0] in initials or ours[0] in theirs else None
-    starts = sum(any(o.startswith(t) or t.startswith(o) for t in theirs) for o in ours)
-    return starts / len(ours) >= 0.5
+def _trust_parsed(
+    stated: StatedReference,
+    query: ReferenceQuery,
+    known: CandidateDocument,
+    authors: AuthorComparison,
+) -> AuthorComparison:
+    """Correct a comparison with authors that were parsed from printed text.
 
-
-def _first_page(pages: str | None) -> tuple[int, int | None] | None:
-    """Return first and last page of a numeric range, with ``123–9`` in full."""
-    match = re.fullmatch(r"(\d+)(?:\s*[-–—]+\s*(\d+))?", (pages or "").strip())
-    if match is None:
-        return None
-    first, last = match[1], match[2]
-    if last and len(last) < len(first):
-        last = first[: -len(last)] + last
-    return int(first), int(last) if last else None
-
-
-def pages_differ(stated: str | None, known: str | None) -> bool | None:
-    """Return True for other pages; ``None`` if they cannot be compared, as article numbers."""
-    ours, theirs = _first_page(stated), _first_page(known)
-    if ours is None or theirs is None or ours == theirs:
-        return None if ours is None or theirs is None else False
-    if ours[0] == theirs[0]:
-        return None not in (ours[1], theirs[1])
-    is_range = ours[1] is not None and theirs[1] is not None
-    return True if is_range and 1 not in (ours[0], theirs[0]) else None
+    A name of the record that the text contains is not missing, and if all are there, the parser
+    put a title's words or half a name among the authors.
+    """
+    inside = [
+        set(name.parts) <= query.words
+        or (len(name.family) >= 4 and name.family in query.plain.plain)
+        for name in map(_parse_name, known.authors[:_MOST_NAMES])
+        if name.family
+    ]
+    relation, title = authors.relation, set(title_words(known.title))
+    if not inside or relation == "order":
+        return authors
+    extra = tuple(at for at in authors.added if title.isdisjoint(title_words(stated.authors[at])))
+    if relation == "added" and extra:
+        return authors._replace(added=extra)
+    missing = tuple(at for at in authors.missing if at >= len(inside) or not inside[at])
+    if all(inside) or (relation == "missing" and not missing):
+        return AuthorComparison("same", 1.0)
+    if relation == "other" and sum(inside) >= max(1, len(inside) / 2):
+        return AuthorComparison("unknown")
+    if stated.and_others and inside[0]:
+        return AuthorComparison("same", 1.0)
+    return authors._replace(missing=missing)

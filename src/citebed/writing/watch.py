@@ -12,7 +12,8 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import NamedTuple, TypeVar
@@ -21,7 +22,7 @@ from citebed.collection import Collection, open_collection
 from citebed.collection.formats.base import decode
 from citebed.collection.formats.detection import recognise
 from citebed.collection.importing import ImportOptions, import_sources
-from citebed.collection.reading.sources import SourceNames, files_under, folders_under, is_archive
+from citebed.collection.reading.sources import SourceNames, files_under, is_archive
 from citebed.collection.storing.store import CollectionBusy, read_manifest
 from citebed.drafts.reader import is_draft_file, read_draft
 from citebed.errors import CitebedError, CollectionError
@@ -30,14 +31,13 @@ from citebed.retrieval.encoders.dense_encoder import load_encoder_for_index
 from citebed.retrieval.index.analyser_choice import AUTO, choose_analyser
 from citebed.retrieval.index.builder import IndexOptions
 from citebed.retrieval.index.index import Index, open_index
-from citebed.retrieval.index.statistics import IndexReport
 from citebed.retrieval.memory import trim_heap
 from citebed.retrieval.ranking.weight_fit import build_index
 from citebed.wording import count, list_first, printable
 
 _QUIET_SECONDS, _RETRY_SECONDS = 0.25, 0.5
 """A file has stopped changing if it is the same after the first of these times."""
-_DEBOUNCE_MS, _STEP_MS, _LOOK_MS = 200, 50, 2000
+_DEBOUNCE_MS, _LOOK_MS = 200, 2000
 """Times for `watchfiles`. Without any report (some network drives send none), citebed looks at the
 files every two seconds."""
 _SMALL_BYTES = 16 << 20
@@ -84,9 +84,9 @@ class _Watcher:
 
     def __init__(self, folder: Path, paths: list[Path], stop: Event, *, prune: bool) -> None:
         self.folder, self.paths, self.stop, self.prune = folder, paths, stop, prune
-        self.known: dict[Path, _State] = {}
-        self.drafts: dict[Path, tuple[_State, frozenset[str]]] = {}
-        """The readable drafts: their states, and the files that they include."""
+        self.states: dict[Path, _State] = {}
+        self.drafts: dict[Path, set[str]] = {}
+        """The readable drafts, and the files that they include."""
         self.reported: set[str] = set()
         self.is_index_stale = True
 
@@ -97,21 +97,23 @@ class _Watcher:
         for path in self.paths:
             if not os.path.exists(path):
                 raise CitebedError(f"no such file or folder: {printable(path)}. Correct the path.")
-        files = self._scan()
-        yield from self._update(files, set(files))
+        yield from self._update(self._scan())
         if once:
             return
-        yield Update("watching", f"watching {count(len(files), 'file')}")
+        yield Update("watching", f"watching {count(len(self.states), 'file')}")
         for _ in self._wait():
             before = self._scan()
-            if before == self.known:
+            if before == self.states:
                 continue
             self.stop.wait(_QUIET_SECONDS)
-            files = self._scan()
-            settled = {path for path in {*files, *before, *self.known}
-                       if self.known.get(path) != files.get(path) == before.get(path)}  # fmt: skip
+            now = self._scan()
+            settled = {
+                path: now.get(path)
+                for path in {*now, *before, *self.states}
+                if self.states.get(path) != now.get(path) == before.get(path)
+            }
             try:
-                yield from self._update(files, settled)
+                yield from self._update(settled)
             except CitebedError as error:
                 yield Update("problem", str(error))
             trim_heap()
@@ -138,7 +140,7 @@ class _Watcher:
         while not self.stop.is_set():
             folders = self._folders()
             for _ in wait(
-                *folders, recursive=False, watch_filter=None, debounce=_DEBOUNCE_MS, step=_STEP_MS,
+                *folders, recursive=False, watch_filter=None, debounce=_DEBOUNCE_MS,
                 rust_timeout=_LOOK_MS, yield_on_timeout=True, stop_event=self.stop,
                 ignore_permission_denied=True,
             ):  # fmt: skip
@@ -148,11 +150,9 @@ class _Watcher:
 
     def _folders(self) -> set[Path]:
         """Return the folders of the files, and of those that links lead to."""
-        real = (Path(os.path.realpath(path)) for path in self.known)
-        folders = {path.parent for path in (*self.known, *self.paths, *real)}
-        for root in self.paths:
-            folders.update(folder for folder, *_ in folders_under(root))
-        return {folder for folder in folders if os.path.isdir(folder)}
+        real = (Path(os.path.realpath(path)) for path in self.states)
+        folders = {path.parent for path in (*self.states, *self.paths, *real)}
+        return {folder for folder in folders.union(self.paths) if folder.is_dir()}
 
     def _scan(self) -> dict[Path, _State]:
         """Return the states of all watched files that exist."""
@@ -160,55 +160,58 @@ class _Watcher:
         for root in self.paths:
             for path in files_under(root):
                 try:
-                    found = path.stat()
+                    status = path.stat()
                 except OSError:  # deleted in this moment, a link to nowhere, or in a closed folder
                     continue
                 is_backup = path != root and _BACKUP.search(path.name)
-                if stat.S_ISREG(found.st_mode) and not is_backup:
-                    files[path] = (found.st_size, found.st_mtime_ns, found.st_ino)
+                if stat.S_ISREG(status.st_mode) and not is_backup:
+                    files[path] = (status.st_size, status.st_mtime_ns, status.st_ino)
         self._draft_names = {_name_of_draft(path) for path in files if _is_text_draft(path)}
         return files
 
     def _is_source(self, path: Path) -> bool:
         """Return True for a file to import: not for a draft, and not for its PDF beside it."""
-        if _is_text_draft(path) or path in self.paths:
-            return not _is_text_draft(path)
+        if _is_text_draft(path):
+            return False
+        if path in self.paths:
+            return True
         try:
             with path.open("rb") as file:
                 head = file.read(_HEAD_BYTES)
         except OSError:
             return True  # the import says what is wrong
-        is_output = _name_of_draft(path) in self._draft_names
         if is_archive(head) or head.startswith(b"%PDF"):
-            return not is_output
+            return _name_of_draft(path) not in self._draft_names
         return recognise(decode(head)[0]) is not None
 
     # --- one update ---
 
-    def _update(self, files: dict[Path, _State], changed: set[Path]) -> Iterator[Update]:
-        """Import and index what changed."""
+    def _update(self, changed: Mapping[Path, _State | None]) -> Iterator[Update]:
+        """Import and index what changed; a deleted file has no state."""
         start = time.monotonic()
-        gone = sorted(changed - files.keys())
-        sources = sorted(path for path in changed & files.keys() if self._is_source(path))
+        states = {**self.states, **changed}.items()
+        self.states = {path: state for path, state in states if state is not None}
         drafts = sorted(filter(_is_text_draft, changed))
-        for path in changed:
-            self.known.pop(path, None)
-        self.known |= {path: files[path] for path in changed & files.keys()}
-        pruned = [path for path in gone if path not in drafts]
-        if pruned and not self.prune:
-            names = list_first([printable(path) for path in pruned], 3)
+        self.is_index_stale |= bool(drafts)
+        yield from self._read_drafts(drafts)
+        sources = sorted(path for path in changed.keys() & self.states if self._is_source(path))
+        gone = sorted(changed.keys() - self.states - set(drafts))
+        if gone and not self.prune:
+            names = list_first([printable(path) for path in gone], 3)
             yield Update("gone", f"{names}: deleted. Its documents stay (see --prune)")
-            pruned = []
-        if sources or pruned:
-            damaged = yield from self._import(sources, pruned)
+            gone = []
+        if sources or gone:
+            damaged = yield from self._import(sources, gone)
             sources = [path for path in sources if path not in damaged]
-        self.is_index_stale |= bool(sources or pruned or drafts)
+        self.is_index_stale |= bool(sources or gone)
         if not self.is_index_stale:
             return
-        yield from self._read_drafts()
-        old = self._open_index()
+        try:
+            old = open_index(self.folder)
+        except CollectionError:  # none yet, or a damaged one, which is built anew
+            old = None
         options = self._index_options(old, drafts)
-        report: IndexReport = yield from self._when_free(lambda: build_index(self.folder, options))
+        report = yield from self._when_free(partial(build_index, self.folder, options))
         self.is_index_stale = False
         parts = [f"{count(report.counted, 'document')} new or changed"] if report.counted else []
         if old is not None and len(old.ids) > report.documents:
@@ -216,7 +219,7 @@ class _Watcher:
         if drafts and report.contexts:
             parts.append(count(report.contexts, "citing sentence"))
         seconds = time.monotonic() - start
-        names = list_first([printable(path.name) for path in (*sources, *drafts, *pruned)], 3)
+        names = list_first([printable(path.name) for path in (*sources, *drafts, *gone)], 3)
         what = f"{names or printable(self.folder)}: {', '.join(parts) or 'nothing new'}"
         what += f" ({count(report.documents, 'document')}, {seconds:.1f} s)"
         kind = "unchanged" if report.unchanged else "updated"
@@ -227,21 +230,18 @@ class _Watcher:
     ) -> Generator[Update, None, set[Path]]:
         """Import files, and folders that the collection does not know as sources yet; return the
         damaged files."""
-        exists = (self.folder / MANIFEST).exists()
-        rows = read_manifest(self.folder).sources if exists else ()
+        rows = read_manifest(self.folder).sources if (self.folder / MANIFEST).exists() else ()
         names, known = SourceNames(self.folder, rows), {str(row["path"]) for row in rows}
         new = [root for root in self.paths if names.name_of(root) not in known]
         paths = dict.fromkeys(
             next((root for root in new if root in (path, *path.parents)), path) for path in sources
         )
-        size = sum(self.known[path][0] for path in sources)
+        workers = 1 if sum(self.states[path][0] for path in sources) <= _SMALL_BYTES else 0
         options = ImportOptions(
-            keep_damaged=True, accept=self._is_source, prune=self.prune,
-            workers=1 if size <= _SMALL_BYTES else 0,
-        )  # fmt: skip
-        report = yield from self._when_free(
-            lambda: import_sources(self.folder, [*paths, *gone], options)
+            keep_damaged=True, accept=self._is_source, prune=self.prune, workers=workers
         )
+        work = partial(import_sources, self.folder, [*paths, *gone], options)
+        report = yield from self._when_free(work)
         for name, what in report.damaged.items():
             yield Update("damaged", f"{name}: {what}. Its earlier records stay until it is whole")
         for row in report.new_problems.filter(kind="skipped").iter_rows(named=True):
@@ -250,39 +250,31 @@ class _Watcher:
                 yield Update("problem", f"{row['source']}:{row['line']}: {row['what']}")
         return {path for path in sources if names.name_of(path) in report.damaged}
 
-    def _read_drafts(self) -> Iterator[Update]:
+    def _read_drafts(self, changed: Sequence[Path]) -> Iterator[Update]:
         """Read changed drafts, to know what they include; yield those that cannot be read."""
-        for path in self.drafts.keys() - self.known.keys():
-            del self.drafts[path]
-        for path, state in self.known.items():
-            if not _is_text_draft(path) or self.drafts.get(path, ((), ()))[0] == state:
-                continue
+        for path in changed:
             self.drafts.pop(path, None)
+            if path not in self.states:
+                continue
             try:
                 draft = read_draft(path)
             except CitebedError as error:
-                yield Update("problem", f"{str(error).rstrip('.')}. It is no citing text now")
+                yield Update("problem", f"{str(error).rstrip('.')}. It is not indexed now")
                 continue
             places = (place for passage in draft.passages for place in passage.places)
             files = {os.path.realpath(draft.file_of(place)) for place in places}
-            self.drafts[path] = state, frozenset(files - {os.path.realpath(path)})
-
-    def _open_index(self) -> Index | None:
-        try:
-            return open_index(self.folder)
-        except CollectionError:  # none yet, or a damaged one, which is built anew
-            return None
+            self.drafts[path] = files - {os.path.realpath(path)}
 
     def _index_options(self, old: Index | None, changed: Sequence[Path]) -> IndexOptions:
         """Return the options of the existing index, with the drafts as citing text.
 
         Drafts that another one includes are part of that.
         """
-        included = frozenset[str]().union(*(files for _, files in self.drafts.values()))
-        citing = [path for path in self.drafts if os.path.realpath(path) not in included]
+        included = set[str]().union(*self.drafts.values())
+        citing = sorted(path for path in self.drafts if os.path.realpath(path) not in included)
         if old is None:
             return IndexOptions(citing=tuple(citing))
-        own = {os.path.realpath(path) for path in self.known}
+        own = {os.path.realpath(path) for path in self.states}
         earlier = [Path(name) for name in old.description.citing_sources if name not in own]
         analyser = old.description.analyser
         if analyser == choose_analyser(open_collection(self.folder)):

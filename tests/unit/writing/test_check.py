@@ -131,6 +131,26 @@ def test_references_as_text_fields_and_bibtex(collection: Path) -> None:
         check_references([3], citebed.open(collection))  # type: ignore[list-item]
 
 
+def test_hints_name_sentences_that_share_nothing_with_the_cited_work(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "library.bib").write_text(LIBRARY)
+    citebed.create(tmp_path / "mine", tmp_path / "library.bib").index(quiet=True)
+    draft = tmp_path / "draft.md"
+    draft.write_text(
+        "---\nbibliography: library.bib\n---\n\n"
+        "Oak trees grow slowly in old forests [@oak].\n\n"
+        "The price of bread rose in Vienna [@elm].\n\n"
+        "Elms have enemies. The price of bread rose [@elm].\n"
+    )
+    line = ["check", str(tmp_path / "mine"), str(draft), "--format", "lines", "--fail-on", "note"]
+    assert main(line) == 0
+    assert main([*line, "--hints"]) == 1
+    shown = capsys.readouterr().out
+    assert f"{draft}:7:1: note: elm: this sentence has little in common with 'elm'" in shown
+    assert shown.count("weak-citation") == 1
+
+
 # --- Fixes ------------------------------------------------------------------------------------
 
 

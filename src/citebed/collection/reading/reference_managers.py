@@ -73,13 +73,14 @@ def open_libraries(
         by_path = by_path or {os.path.realpath(each.path): each for each in files}
         is_folder, missing = file.path not in map(Path, paths), 0
         for key, path, context in attached:
-            name = path.removeprefix("storage:")
-            is_stored = name != path
-            tried = [storage / key / name] if is_stored else _linked_paths(path, paths)
-            real = [] if "\0" in name else [os.path.realpath(each) for each in tried]
+            if is_stored := path.startswith("storage:"):
+                tried = [storage / key / path.removeprefix("storage:")]
+            else:  # "attachments:" is a folder of Zotero's settings
+                tried = [Path(root, path.removeprefix("attachments:")) for root in ("", *paths)]
+            real = map(os.path.realpath, tried)
             pdf = next((by_path[each] for each in real if each in by_path), None)
-            if pdf is None and is_stored and _is_in_storage(file.path, key, name):
-                pdf = SourceFile(storage / key / name, names.name_of(storage / key / name))
+            if pdf is None and is_stored and _is_in_storage(tried[0], storage):
+                pdf = SourceFile(tried[0], names.name_of(tried[0]))
                 stored.add(pdf.name)
             missing += pdf is None
             if pdf is not None and (is_folder or pdf.name in by_name):
@@ -91,28 +92,23 @@ def open_libraries(
     return opened._replace(files=sorted(by_name.values(), key=lambda file: file.name))
 
 
-def _is_in_storage(database: Path, key: str, name: str) -> bool:
+def _is_in_storage(path: Path, storage: Path) -> bool:
     """Return True if a file is in the folder of its attachment, and no link leads there."""
-    if not _KEY.fullmatch(key) or name in ("", ".", "..") or set(name) & set("/\\\0"):
-        return False
-    own = os.path.join(os.path.realpath(database.parent), "storage", key, name)
-    return os.path.realpath(own) == own and os.path.isfile(own)
+    own = os.path.join(os.path.realpath(storage.parent), "storage", *path.parts[-2:])
+    is_named = path.parent.parent == storage and _KEY.fullmatch(path.parent.name) is not None
+    return is_named and os.path.realpath(own) == own and os.path.isfile(own)
 
 
-def _linked_paths(path: str, roots: Sequence[str | Path]) -> list[Path]:
-    """Return where a linked file may be; ``attachments:`` is a folder of Zotero's settings."""
-    return [Path(root, path.removeprefix("attachments:")) for root in ("", *roots)]
-
-
-def write_items(path: Path, items: Iterable[Item]) -> list[tuple[str, str, dict[str, str]]]:
+def write_items(target: Path, items: Iterable[Item]) -> list[tuple[str, str, dict[str, str]]]:
     """Write items as JSON lines. Return their PDFs: the key of each file, its path in the library,
     and what its reader needs to know of the item."""
     attached = []
-    with path.open("w", encoding="utf-8", errors="replace") as file:
+    with target.open("w", encoding="utf-8", errors="replace") as file:
         for item in items:
             known = {name: item[name] for name in _OF_PAPER if name in item}
-            for key, name in item.pop("files", ()):
-                attached.append((str(key), str(name), {"item": json.dumps(known)} if item else {}))
+            for names in item.pop("files", ()):
+                key, path = (str(name).replace("\0", "") for name in names)
+                attached.append((key, path, {"item": json.dumps(known)} if item else {}))
             file.write(json.dumps(item, ensure_ascii=False) + "\n" if item else "")
     return attached
 
@@ -121,14 +117,14 @@ def _group_paths(
     library: str | None, names: Iterable[Any], parents: Mapping[Any, tuple[str, Any]]
 ) -> list[str]:
     """Return the paths of collections (``Thesis/Chapter 2``), below the name of a group library."""
-    paths = [[library or ""]]
+    paths = []
     for collection in names:
         path, above = list[str](), collection
         while above in parents and len(path) < _MAX_DEPTH:
             name, above = parents[above]
-            path.append(str(name))
-        paths += [[library or "", *reversed(path)]] if path else []
-    return list(filter(None, ("/".join(filter(None, path)) for path in paths[len(paths) > 1 :])))
+            path.insert(0, str(name))
+        paths += ["/".join(filter(None, (library, *path)))] if path else []
+    return list(filter(None, paths or [library or ""]))
 
 
 # --- Zotero's database ------------------------------------------------------------------------
@@ -139,15 +135,18 @@ _TABLES = (
     *("itemAttachments", "deletedItems", "baseFieldMappings"),
 )
 _DELETED = "IN (SELECT itemID FROM deletedItems)"
-_FIELDS = "itemData JOIN {fields} USING (fieldID) JOIN itemDataValues USING (valueID)"
+_FIELDS = """SELECT json_group_array(json_array(own.fieldName, base.fieldName, value)) FROM itemData
+    JOIN itemDataValues USING (valueID) JOIN {fields} AS own USING (fieldID)
+    LEFT JOIN baseFieldMappings AS mapping
+        ON mapping.itemTypeID = item.itemTypeID AND mapping.fieldID = own.fieldID
+    LEFT JOIN {fields} AS base ON base.fieldID = baseFieldID WHERE itemID = item.itemID"""
 _FILES = f"""SELECT json_group_array(json_array(key, path)) FROM itemAttachments
     JOIN items USING (itemID) WHERE itemID NOT {_DELETED}
     AND (contentType = 'application/pdf' OR path LIKE '%.pdf') AND parentItemID"""
 _MARKS = f"""SELECT text, comment FROM itemAnnotations AS mark JOIN itemAttachments AS file
     ON file.itemID = mark.parentItemID WHERE file.parentItemID = item.itemID
     AND mark.itemID NOT {_DELETED} AND file.itemID NOT {_DELETED} ORDER BY file.itemID, sortIndex"""
-_ITEMS = f"""SELECT libraryID, item.key, itemTypeID, typeName,
-    (SELECT json_group_object(fieldName, value) FROM {_FIELDS} WHERE itemID = item.itemID),
+_ITEMS = f"""SELECT libraryID, item.key, typeName, ({_FIELDS}),
     (SELECT json_group_array(json_object('creatorType', creatorType, 'firstName', firstName,
         iif(fieldMode = 1, 'name', 'lastName'), lastName)) FROM (SELECT * FROM itemCreators
         JOIN creators USING (creatorID) LEFT JOIN creatorTypes USING (creatorTypeID)
@@ -166,8 +165,9 @@ _ITEMS = f"""SELECT libraryID, item.key, itemTypeID, typeName,
 def _zotero_items(database: DatabaseCopy, keys: Mapping[tuple[Any, Any], str]) -> Iterator[Item]:
     """Yield the items of all libraries but feeds, without the trash, in the form of Zotero's API.
 
-    Names of types and fields come from the database, because each version has others. A last item
-    without fields has the ``files`` of no item.
+    Names of types and fields come from the database, because each version has others. An item
+    also has the base fields of its fields (``publisher`` for ``university``). A last item without
+    fields has the ``files`` of no item.
     """
     if lacking := [name for name in _TABLES if not database.has(name)]:
         raise CitebedError(
@@ -175,9 +175,10 @@ def _zotero_items(database: DatabaseCopy, keys: Mapping[tuple[Any, Any], str]) -
             "was imported. Choose File, Export Library in Zotero, and import that file."
         )
 
-    def table(name: str, columns: str, where: str = "") -> list[tuple[Any, ...]]:
-        is_there = database.has(name, *columns.split(", "))
-        return [*database.rows(f"SELECT {columns} FROM {name}{where}")] if is_there else []
+    def table(name: str, *columns: str) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a table that not every version has."""
+        if database.has(name, *columns):
+            yield from database.rows(f"SELECT {', '.join(columns)} FROM {name}")
 
     names = {
         name: f"{name}Combined" if database.has(f"{name}Combined") else name
@@ -186,25 +187,19 @@ def _zotero_items(database: DatabaseCopy, keys: Mapping[tuple[Any, Any], str]) -
     has_marks = database.has("itemAnnotations", "itemID", "parentItemID", "text", "sortIndex")
     names["marks"] = _MARKS if has_marks else "SELECT 0 AS text, 0 AS comment WHERE 0"
     feeds = {row[0] for row in table("feeds", "libraryID")}
-    groups: dict[Any, str] = dict(table("groups", "libraryID, name"))
+    groups: dict[Any, str] = dict(table("groups", "libraryID", "name"))
     trash = {row[0] for row in table("deletedCollections", "collectionID")}
-    rows = table("collections", "collectionID, collectionName, parentCollectionID")
+    rows = table("collections", "collectionID", "collectionName", "parentCollectionID")
     collections = {number: (name, above) for number, name, above in rows if number not in trash}
-    field_names = dict(table("fields", "fieldID, fieldName"))
-    base_names = {
-        (kind, field_names.get(field)): field_names.get(base)
-        for kind, field, base in table("baseFieldMappings", "itemTypeID, fieldID, baseFieldID")
-    }
-    for library, key, kind, type_name, *texts in database.rows(_ITEMS.format(**names)):
+    for library, key, type_name, *texts in database.rows(_ITEMS.format(**names)):
         if type_name in _CHILDREN or library in feeds:
             continue
-        values, creators, tags, inside, notes, files, marks = map(json.loads, texts)
+        fields, creators, tags, inside, notes, files, marks = map(json.loads, texts)
         item: Item = {"itemType": type_name or "document", "key": key}
         item |= {"citationKey": keys[library, key]} if (library, key) in keys else {}
-        for name, value in values.items():
-            base = base_names.get((kind, name)) or name
-            text = _plain_date(str(value)) if base == "date" else str(value)
-            item |= {name: text, base: text}
+        for own, base, value in fields:
+            text = _plain_date(str(value)) if "date" in (own, base) else str(value)
+            item |= dict.fromkeys((own, base or own), text)
         paths = _group_paths(groups.get(library), inside, collections)
         item |= {"creators": creators, "tags": tags, "groups": paths, "notes": notes}
         yield item | {"annotations": marks, "files": files}
@@ -263,13 +258,10 @@ def fetch_items(address: str) -> Iterator[Item]:
                 continue
             below = children.get(item["key"], [])
             marks = [mark for child in below for mark in children.get(child["key"], ())]
-            texts = [[mark.get(f"annotation{part}") for part in _TEXTS] for mark in marks]
+            texts = [[mark.get("annotationText"), mark.get("annotationComment")] for mark in marks]
             paths = _group_paths(name, item.get("collections", ()), collections)
             notes = [child["note"] for child in below if child.get("note")]
             yield item | {"groups": paths, "notes": notes, "annotations": texts}
-
-
-_TEXTS = ("Text", "Comment")
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -302,9 +294,9 @@ def _fetch(address: str) -> list[Item]:
                 )
             what = f"cannot read {address} ({error}). {advice}. Nothing was imported."
             raise CitebedError(what) from error
-        found += page
-        if not page or len(versions) > 1:
+        if not page:
             break
+        found += page
     if len(versions) > 1 or len(found) < total:
         raise CitebedError(
             "Zotero's library changed while citebed read it. Nothing was imported; import it again "

@@ -236,7 +236,11 @@ def files_under(root: Path) -> Iterator[Path]:
         yield root
         return
     closed: list[Path] = []
-    for folder, folders, files in folders_under(root, closed.append):
+    for folder, folders, files in os.walk(root, onerror=lambda e: closed.append(Path(e.filename))):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        if MANIFEST in files:  # a collection
+            folders.clear()
+            continue
         if _ZOTERO in files:
             folders[:] = [name for name in folders if name not in _ZOTERO_FOLDERS]
             files[:] = [name for name in files if name == _ZOTERO or not _BACKUP.match(name)]
@@ -245,19 +249,6 @@ def files_under(root: Path) -> Iterator[Path]:
             if not name.startswith(".") and not name.endswith(REVIEW_FILES):
                 yield Path(folder, name)
     yield from closed
-
-
-def folders_under(
-    root: Path, on_closed: Callable[[Path], object] = lambda _: None
-) -> Iterator[tuple[Path, list[str], list[str]]]:
-    """Yield a folder and those below it, without hidden ones and collections, each with the names
-    of the folders and files in it; call ``on_closed`` for folders that cannot be opened."""
-    for folder, folders, files in os.walk(root, onerror=lambda e: on_closed(Path(e.filename))):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        if MANIFEST in files:
-            folders.clear()
-        else:
-            yield Path(folder), folders, files
 
 
 @contextmanager

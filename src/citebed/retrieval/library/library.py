@@ -153,7 +153,7 @@ class Library:
         """Return a document by any name, with up to ``k`` co-cited and ``k`` similar documents."""
         number = self.number_of(doc_id)
         (record,) = self.similarity.records([number])
-        (row,) = self._rows([number])
+        (row,) = self.rows([number])
         document, key = row_to_document(record), clean_key(row["key"] or row["doc_id"])
         mentions = tuple(
             {
@@ -166,10 +166,10 @@ class Library:
             for mention in self.citations.of(number).iter_rows(named=True)
         )  # fmt: skip
         cited = self.citations.cited_by(number)
-        cites = zip(self._rows([doc for doc, _ in cited]), cited, strict=True)
+        cites = zip(self.rows([doc for doc, _ in cited]), cited, strict=True)
         together = self.citations.together(number).head(k)
         counts = together.select("sentences", "paragraphs", "papers").to_dicts()
-        cited_with = zip(self._rows(together["doc"].to_list()), counts, strict=True)
+        cited_with = zip(self.rows(together["doc"].to_list()), counts, strict=True)
 
         from citebed.drafts.bibliography import entry_to_cite  # reads BibTeX
 
@@ -225,7 +225,8 @@ class Library:
         contents = contents._replace(excluded=excluded)
         return build_map(*parts, contents, k, of_draft=True, notes=notes)
 
-    def _rows(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
+    def rows(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
+        """Return documents as flat rows, by number."""
         docs = np.array(numbers, np.int64)
         return self.finder.rows(docs, np.zeros(len(docs)))
 
