@@ -35,7 +35,6 @@ from citebed.drafts.reader import FORMS_BY_ENDING, Form
 from citebed.drafts.records import Draft
 from citebed.editors.completion import (
     AuthorKeys,
-    CitePoint,
     Suggester,
     Suggestion,
     end_of_sentence,
@@ -44,8 +43,9 @@ from citebed.editors.completion import (
     sentence_at,
     suggestion_from_entry,
 )
-from citebed.editors.projects import Project, read_project, read_text
+from citebed.editors.projects import Project, read_text
 from citebed.errors import CitebedError
+from citebed.processes import Worker
 from citebed.retrieval.index.layout import description_version
 from citebed.wording import count
 from citebed.writing.check import check_draft
@@ -73,7 +73,7 @@ _KEY_LINES = 20
 """Lines after the start of a sentence in which its citation is searched for."""
 _LINE_END = 1 << 30
 _SWITCH = 0.0005
-"""Seconds that a thread which reads a draft may keep a request waiting for Python's lock."""
+"""Seconds that a thread which checks a draft may keep a request waiting for Python's lock."""
 NOT_THIS = "citebed.notThis"
 _SEVERITIES = {
     "error": types.DiagnosticSeverity.Error,
@@ -116,7 +116,7 @@ class _Protocol(LanguageServerProtocol):
             what = "not a JSON-RPC 2.0 message"
         elif method and self._shutdown and method != types.EXIT:
             what = "the server is shutting down"
-        elif method and not is_open and method not in {types.INITIALIZE, types.EXIT}:
+        elif method and not is_open and method not in (types.INITIALIZE, types.EXIT):
             code, what = types.ErrorCodes.ServerNotInitialized, "initialize first"
         elif method == types.INITIALIZE and is_open:
             what = "already initialized"
@@ -299,8 +299,10 @@ class CitebedServer(LanguageServer):
         self._tasks: set[asyncio.Future[None]] = set()
         # Requests never wait for a collection that is being loaded, or for a check.
         self._quick: Executor = ThreadPoolExecutor(2, "request")
-        self._slow: Executor = ThreadPoolExecutor(1, "reading")
+        self._slow: Executor = ThreadPoolExecutor(2, "slow")
         self._reading = asyncio.Lock()
+        # A process of its own, because parsing a thesis would hold Python's lock for half a second.
+        self._reader = Worker("citebed.editors.projects:read_in_worker")
         completion = types.CompletionOptions(trigger_characters=_TRIGGERS, resolve_provider=True)
         actions = types.CodeActionOptions([_FIX, _REWRITE])
         features: tuple[tuple[str, Callable[..., Any], Any], ...] = (
@@ -495,7 +497,7 @@ class CitebedServer(LanguageServer):
         def work() -> tuple[Project, AuthorKeys]:
             project = next((each.project for each in known if path in each.project.files
                             and each.project.is_current(texts)), None)  # fmt: skip
-            project = project or read_project(path, texts, roots)
+            project = project or self._reader.run((path, texts, roots))
             bibs = tuple(project.bibs.values())
             mine = next((each.mine for each in known if each.mine.texts == bibs
                          and each.mine.library is library), None)  # fmt: skip
@@ -568,13 +570,28 @@ class CitebedServer(LanguageServer):
         return handle
 
     def _complete(self, cursor: Cursor, _: Any) -> types.CompletionList | None:
+        """Return suggestions in an order that editors keep.
+
+        They filter by similarity before they sort. Every filter text begins with what is typed, so
+        all are equally similar.
+        """
         if (point := cursor.point) is None:
             return None
-        found, cursor.draft.sentence = cursor.suggest(), cursor.sentence
         start, end = (self._position(cursor.text, at) for at in (point.start, point.end))
-        where, uri = types.Range(start, end), cursor.draft.document.uri
-        items = [_completion_item(each, point, where, place, uri)
-                 for place, each in enumerate(found) if each.key not in point.others]  # fmt: skip
+        found, cursor.draft.sentence = cursor.suggest(), cursor.sentence
+        items = []
+        for place, each in enumerate(each for each in found if each.key not in point.others):
+            about = " ".join(filter(None, (each.by, str(each.year or ""))))
+            items.append(types.CompletionItem(
+                label=each.key,
+                label_details=types.CompletionItemLabelDetails(description=about),
+                detail=f"{about}. {each.title}" if about else each.title,
+                kind=types.CompletionItemKind.Reference,
+                sort_text=f"{place:04}",
+                filter_text=f"{point.typed} {each.words}".strip(),
+                text_edit=types.TextEdit(types.Range(start, end), point.insert(each.key)),
+                data={"uri": cursor.draft.document.uri, "key": each.key},
+            ))  # fmt: skip
         return types.CompletionList(is_incomplete=True, items=items)
 
     async def _resolve(self, item: types.CompletionItem) -> types.CompletionItem:
@@ -685,27 +702,6 @@ class CitebedServer(LanguageServer):
 
 
 # --- Parts of responses -----------------------------------------------------------------------
-
-
-def _completion_item(
-    found: Suggestion, point: CitePoint, where: types.Range, place: int, uri: str
-) -> types.CompletionItem:
-    """Return a suggestion as an editor shows it.
-
-    Editors filter by similarity before they sort. Every filter text begins with what is typed, so
-    all are equally similar, and citebed's order stays.
-    """
-    about = " ".join(filter(None, (found.by, str(found.year or ""))))
-    return types.CompletionItem(
-        label=found.key,
-        label_details=types.CompletionItemLabelDetails(description=about),
-        detail=f"{about}. {found.title}" if about else found.title,
-        kind=types.CompletionItemKind.Reference,
-        sort_text=f"{place:04}",
-        filter_text=f"{point.typed} {found.words}".strip(),
-        text_edit=types.TextEdit(where, point.insert(found.key)),
-        data={"uri": uri, "key": found.key},
-    )
 
 
 def _diagnostic(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -72,6 +73,12 @@ def read_project(path: Path, texts: Mapping[Path, str], roots: Sequence[Path]) -
         states = {each: _state(each, texts) for each in bibs}
         found = replace(found, bibs=bibs, files={**found.files, **states})
     return found
+
+
+def read_in_worker(job: tuple[Path, Mapping[Path, str], Sequence[Path]]) -> Project:
+    """Read a project in a worker process, which collects no garbage by itself."""
+    gc.collect()
+    return read_project(*job)
 
 
 def _is_root(path: Path, text: str) -> bool:
