@@ -307,7 +307,8 @@ class Suggester:
 
     def _suggestions(self, docs: Sequence[int], mine: AuthorKeys) -> list[Suggestion]:
         rows = {row["doc_id"]: row for row in self.library.catalogue.rows(docs)} if docs else {}
-        keys = {name: clean_key(row["cite_key"]) for name, row in rows.items()} | mine.keys
+        keys = {name: clean_key(row["cite_key"]) for name, row in rows.items()}
+        keys |= mine.keys
         reserved = {entry.key.lower() for entry in mine.entries}
         taken = [name for name in rows.keys() - mine.keys.keys() if keys[name].lower() in reserved]
         if taken:  # the author's .bib has another work under this key

@@ -358,7 +358,7 @@ class CitebedServer(LanguageServer):
         self._loop = asyncio.get_running_loop()
         codec, kind = self.workspace.position_codec, types.TextDocumentSyncKind.Incremental
         made = partial(_Document, position_codec=codec, sync_kind=kind)
-        self.workspace._create_text_document = made  # type: ignore[method-assign, assignment]
+        self.workspace._create_text_document = made  # type: ignore[method-assign]
         given = params.initialization_options
         if isinstance(given, dict):
             self._checks = given.get("diagnostics") is not False
@@ -492,11 +492,12 @@ class CitebedServer(LanguageServer):
         changed since."""
         path, roots, texts = draft.path, self._roots(), self._texts()
         library = draft.suggester.library if draft.suggester else None
-        known = [each for each in self._drafts.values() if each.project]
+        known = [*self._drafts.values()]
 
         def work() -> tuple[Project, AuthorKeys]:
-            project = next((each.project for each in known if path in each.project.files
-                            and each.project.is_current(texts)), None)  # fmt: skip
+            projects = (each.project for each in known if each.project)
+            project = next((each for each in projects if path in each.files
+                            and each.is_current(texts)), None)  # fmt: skip
             project = project or self._reader.run((path, texts, roots))
             bibs = tuple(project.bibs.values())
             mine = next((each.mine for each in known if each.mine.texts == bibs
