@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+import textwrap
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from citebed.collection.filters import Filter
 from citebed.collection.names import clean_key
+from citebed.drafts.bibliography import bib_entries
 from citebed.drafts.reader import Form, parse_draft
 from citebed.drafts.records import Entry
 from citebed.drafts.tex_commands import NOTE, is_citation
@@ -16,7 +21,7 @@ from citebed.errors import CitebedError
 from citebed.retrieval.library.library import Library
 from citebed.retrieval.memory import LruCache
 from citebed.retrieval.recommend.citation_keys import citation_items
-from citebed.retrieval.recommend.display import format_authors
+from citebed.retrieval.recommend.display import Line, evidence_lines, format_authors
 from citebed.retrieval.recommend.skipped_passages import PassageSkipped
 from citebed.text.regex import compile_regex
 from citebed.text.words import unaccented
@@ -32,11 +37,14 @@ _TEX = compile_regex(rf"{_NOTES}{_BLANK}\{{([^{{}}]*+)\Z")
 _TEX_SEVERAL = compile_regex(
     rf"{_NOTES}(?:{_BLANK}\{{[^{{}}]*+\}}{_NOTES})*+{_BLANK}\{{([^{{}}]*+)\Z"
 )
-_MARKDOWN = re.compile(r"(?<![\w@.\\/])-?@(?:\{([^{}\n]*)|([\w:.#$%&\-+?<>~/]*))\Z")
-_TYPST = re.compile(
-    r"(?:(?<![\w@.\\/])@([\w:.\-]*)|#?\bcite\(\s*(?:<([^<>()\n]*)|label\(\s*\"([^\"\n]*)))\Z"
-)
-_RST = re.compile(r":(?:foot|full)?cite(?::\w+)*:`([^`\n]*)\Z")
+_SHAPES = {
+    "markdown": r"(?<![\w@.\\/])-?@(?:\{([^{}\n]*)|(?P<bare>[\w:.#$%&\-+?<>~/]*))\Z",
+    "typst": r"(?:(?<![\w@.\\/])@(?P<bare>[\w:.\-]*)"
+             r"|#?\bcite\(\s*(?:<([^<>()\n]*)|label\(\s*\"([^\"\n]*)))\Z",
+    "rst": r":(?:foot|full)?cite(?::\w+)*:`([^`\n]*)\Z",
+}  # fmt: skip
+"""The text from the start of a citation to the cursor; the group is the keys. No bracket surrounds
+a ``bare`` key."""
 _BARE_REST = re.compile(r"[\w:.#$%&\-+?<>~/]*")
 _REST = re.compile(r"((?![.;:!?)\]])[^\s,{}\\%`<>\"]*)((?:\s*,[^\s,{}\\%`<>\"]*)*\s*[}`>\"]\)*)?")
 """The rest of a key after the cursor, and the other keys up to the closing bracket."""
@@ -71,55 +79,29 @@ def find_cite_point(text: str, at: int, form: Form) -> CitePoint | None:
     """Return the citation at a position of a text, or ``None`` outside of citations."""
     low = max(0, at - _BEFORE)
     before = text[low:at]
-    match form:
-        case "tex":
-            return _in_command(text, at, low, before)
-        case "markdown":
-            found = _MARKDOWN.search(before) if "@" in before else None
-            if found is None:
-                return _in_command(text, at, low, before) if "\\" in before else None
-        case "typst":
-            found = _TYPST.search(before)
-        case "rst":
-            found = _RST.search(before)
-        case _:
+    if found := re.search(_SHAPES.get(form, r"(?!)"), before):
+        begin, first = low + found.start(), low + found.start(found.lastindex or 0)
+    elif form in {"tex", "markdown"}:  # Markdown may contain LaTeX commands
+        commands = [each for each in _COMMAND.finditer(before) if is_citation(each[1])]
+        shape = _TEX_SEVERAL if commands and commands[-1][1].endswith("cites") else _TEX
+        keys = shape.match(before, commands[-1].end()) if commands else None
+        if keys is None:
             return None
-    if found is None:
+        begin, first, form = low + commands[-1].start(), low + keys.start(1), "tex"
+    else:
         return None
-    group = found.lastindex or 1
-    is_bare = {"markdown": group == 2, "typst": group == 1}.get(form, False)
-    return _point(text, at, form, low + found.start(), low + found.start(group), is_bare=is_bare)
-
-
-def _in_command(text: str, at: int, low: int, before: str) -> CitePoint | None:
-    """Return the place in a LaTeX citation command."""
-    for command in reversed([*_COMMAND.finditer(before)]):
-        if is_citation(command[1]):
-            shape = _TEX_SEVERAL if command[1].endswith("cites") else _TEX
-            found = shape.match(before, command.end())
-            if found is None:
-                return None
-            return _point(text, at, "tex", low + command.start(), low + found.start(1))
-    return None
-
-
-def _point(
-    text: str, at: int, form: Form, begin: int, first: int, *, is_bare: bool = False
-) -> CitePoint:
-    """Return the key at ``at`` in a citation that begins at ``begin``, with keys from ``first``."""
-    listed = text[first:at]
-    start = first + max(listed.rfind(","), listed.rfind("\n")) + 1
-    start += len(text[start:at]) - len(text[start:at].lstrip())
-    if is_bare:  # the full stop of a sentence is not part of the key
+    start = 1 + first + max(text[first:at].rfind(","), text[first:at].rfind("\n"))
+    typed = text[start:at].lstrip()
+    start = at - len(typed)
+    if found and found.lastgroup == "bare":  # the full stop of a sentence is not part of the key
         rest = _BARE_REST.match(text, at)
         end = max(at, start + len(text[start : rest.end() if rest else at].rstrip(":.?&~<>/")))
-        return CitePoint(form, start, end, text[start:at], begin, end, is_bare=True)
-    found = _REST.match(text, at, at + _BEFORE)
-    is_closed = found is not None and found[2] is not None
-    end, close = (found.end(1), found.end()) if found and is_closed else (at, at)
-    keys = re.split(r"[,}`>\")]", f"{text[first:start]},{text[end:close]}")
-    others = frozenset(key.strip() for key in keys if key.strip())
-    return CitePoint(form, start, end, text[start:at], begin, close, others)
+        return CitePoint(form, start, end, typed, begin, end, is_bare=True)
+    rest = _REST.match(text, at, at + _BEFORE)
+    end, close = (rest.end(1), rest.end()) if rest and rest[2] is not None else (at, at)
+    keys_around = re.split(r"[,}`>\")]", f"{text[first:start]},{text[end:close]}")
+    others = frozenset(key.strip() for key in keys_around if key.strip())
+    return CitePoint(form, start, end, typed, begin, close, others)
 
 
 # --- The sentence -----------------------------------------------------------------------------
@@ -152,17 +134,13 @@ def sentence_at(text: str, at: int, form: Form, point: CitePoint | None = None) 
     except CitebedError:  # no prose here
         return ""
     for passage in draft.passages:
-        for number, sentence in enumerate(passage.sentences or (passage.text,)):
+        sentences = passage.sentences or (passage.text,)
+        for number, sentence in enumerate(sentences):
             if _MARK in sentence:
-                own = _unmarked(sentence)
-                if len(own.split()) < _ENOUGH_WORDS:
-                    own = _unmarked(" ".join(passage.sentences[: number + 1]))
-                return own
+                is_short = len(sentence.split()) <= _ENOUGH_WORDS
+                own = " ".join(sentences[: number + 1]) if is_short else sentence
+                return " ".join(re.sub(rf"\s*{_MARK}", "", own).split())
     return ""
-
-
-def _unmarked(sentence: str) -> str:
-    return " ".join(re.sub(rf"\s*{_MARK}", "", sentence).split())
 
 
 _MARKUP_END = r"([^\w\s.!?\\~]{0,3})(?:[^\w.!?\\{\[]|\\\w++|\{[^{}]*+\}|\[[^][]*+\])*+(?=[.!?]|\Z)"
@@ -199,11 +177,12 @@ def format_citation(form: Form, key: str) -> str:
 
 # --- Suggestions ------------------------------------------------------------------------------
 
-_DEPTH, _MATCHES = 200, 500
-"""Papers to rank by the sentence, and by what is typed."""
+_DEPTH, _MATCHES, _SHOWN = 200, 500, 40
+"""Papers to rank by the sentence and by what is typed, and to suggest."""
 _FUSION = 10
 """The constant of reciprocal rank fusion: small, because the first ranks matter."""
 _SENTENCES = 64
+_ABSTRACT = 600
 
 
 class Suggestion(NamedTuple):
@@ -245,8 +224,6 @@ class AuthorKeys:
     @classmethod
     def read(cls, texts: Sequence[str], library: Library | None) -> AuthorKeys:
         """Parse .bib files, given as texts, and find their entries in a collection."""
-        from citebed.drafts.bibliography import bib_entries
-
         entries = tuple(entry for text in texts for entry in bib_entries(text))
         if library is None or not entries:
             return cls(entries, tuple(texts), {}, library)
@@ -291,37 +268,29 @@ class Suggester:
         return self._ranked.get((sentence, excluded), search) if sentence else []
 
     def suggest(
-        self,
-        sentence: str,
-        typed: str,
-        mine: AuthorKeys,
-        *,
-        k: int = 40,
-        excluded: frozenset[str] = frozenset(),
+        self, sentence: str, typed: str, mine: AuthorKeys, excluded: frozenset[str] = frozenset()
     ) -> list[Suggestion]:
-        """Return up to ``k`` papers, best first; ``excluded`` were rejected for this draft, and are
+        """Return up to 40 papers, best first; ``excluded`` were rejected for this draft, and are
         only suggested if the user types their names."""
-        ranked = self.rank(sentence, excluded)
-        numbers = self.library.index.ids.find_all(ranked).tolist()
-        finder = self.library.finder
-        scores: dict[int, float] = {}
-        listed = [] if numbers else list(mine.entries)
+        ids = self.library.index.ids
+        orders = [ids.find_all(self.rank(sentence, excluded)).tolist()]
+        listed = [] if orders[0] else list(mine.entries)
         if typed.strip():
-            own_keys = {key: name for name, key in mine.keys.items()}
             listed = mine.match(typed)
-            matched = finder.complete(typed)[: _MATCHES * 20].tolist()
-            held = [own_keys[each.key] for each in listed if each.key in own_keys]
-            matched = [*dict.fromkeys([*self.library.index.ids.find_all(held).tolist(), *matched])]
-            allowed = {*matched}
-            numbers = [number for number in numbers if number in allowed]
-            scores = {n: 1 / (_FUSION + place) for place, n in enumerate(matched[:_MATCHES])}
-        for place, number in enumerate(numbers):
-            scores[number] = scores.get(number, 0.0) + 1 / (_FUSION + place)
-        best = sorted(scores, key=lambda number: -scores[number])[:k]
+            names = {key: name for name, key in mine.keys.items()}
+            own = ids.find_all([names[each.key] for each in listed if each.key in names]).tolist()
+            matched = self.library.finder.complete(typed)[: _MATCHES * 20].tolist()
+            allowed = dict.fromkeys([*own, *matched])
+            orders = [[*allowed][:_MATCHES], [each for each in orders[0] if each in allowed]]
+        scores = defaultdict[int, float](float)
+        for order in orders:  # reciprocal rank fusion
+            for place, number in enumerate(order):
+                scores[number] += 1 / (_FUSION + place)
+        best = sorted(scores, key=lambda number: -scores[number])[:_SHOWN]
         found = self._suggestions(best, mine)
         known = {each.key for each in found}
         for entry in listed:  # in the .bib file, but not in the collection
-            if len(found) < k and entry.key not in known:
+            if len(found) < _SHOWN and entry.key not in known:
                 found.append(suggestion_from_entry(entry))
         wanted = typed.strip().lower()
         return sorted(found, key=lambda each: each.key.lower() != wanted) if wanted else found
@@ -337,25 +306,19 @@ class Suggester:
         return self._suggestions([number], mine)[0] if number >= 0 else None
 
     def _suggestions(self, docs: Sequence[int], mine: AuthorKeys) -> list[Suggestion]:
-        rows = self.library.catalogue.rows(docs) if docs else []
+        rows = {row["doc_id"]: row for row in self.library.catalogue.rows(docs)} if docs else {}
+        keys = {name: clean_key(row["cite_key"]) for name, row in rows.items()}
+        keys |= mine.keys
         reserved = {entry.key.lower() for entry in mine.entries}
-        taken = [row for row in rows if row["doc_id"] not in mine.keys
-                 and clean_key(row["cite_key"]).lower() in reserved]  # fmt: skip
-        renamed = self._rename([row["doc_id"] for row in taken], mine) if taken else {}
+        taken = [name for name in rows.keys() - mine.keys.keys() if keys[name].lower() in reserved]
+        if taken:  # the author's .bib has another work under this key
+            items = citation_items(self.library.collection, taken, mine.texts)
+            keys |= {each.document.doc_id: each.key for each in items}
         found = []
-        for row in rows:
-            name = row["doc_id"]
-            key = mine.keys.get(name) or renamed.get(name) or clean_key(row["cite_key"])
-            authors, title = tuple(row["authors"] or ()), row["title"]
-            found.append(Suggestion(name, key, title, authors, row["year"], name in mine.keys))
+        for name, row in rows.items():
+            about = row["title"], tuple(row["authors"] or ()), row["year"]
+            found.append(Suggestion(name, keys[name], *about, in_bib=name in mine.keys))
         return found
-
-    def _rename(self, doc_ids: Sequence[str], mine: AuthorKeys) -> dict[str, str]:
-        """Return keys for documents whose own key means another work in the author's .bib."""
-        items = citation_items(self.library.collection, doc_ids, mine.texts)
-        return {each.document.doc_id: each.key for each in items}
-
-    # --- What people read -----------------------------------------------------------------------
 
     def describe(self, found: Suggestion, sentence: str = "") -> str:
         """Return a paper as Markdown: its record, why it fits the sentence, and its abstract."""
@@ -363,46 +326,27 @@ class Suggester:
             return found.describe()
         document = self.library.collection.document(found.doc_id)
         parts = [found.describe(document.venue or "", document.doi or "")]
-        for label, text in self._reasons(found, sentence):
-            parts.append(f"*{label}*: {escape_markdown(text)}")
+        among: Any = Filter(doc_ids=frozenset({found.doc_id}))
+        with suppress(PassageSkipped):  # a sentence without words to search for
+            recommend = self.library.recommender.recommend
+            for best in recommend(sentence, 1, min_probability=0, among=among) if sentence else ():
+                lines = [Line("because of", best.reason), *evidence_lines(best, several=False)]
+                for label, text, by in lines:
+                    shown = escape_markdown(f"“{text}” {by}" if by else text)
+                    parts += [f"*{label}*: {shown}"] if text else []
         if document.abstract:
-            parts.append(escape_markdown(_shorten(document.abstract)))
+            short = textwrap.shorten(document.abstract, _ABSTRACT, placeholder=" …")
+            parts.append(escape_markdown(short))
         parts.append("*in your .bib file*" if found.in_bib else "*not in your .bib file*")
         return "\n\n".join(parts)
-
-    def _reasons(self, found: Suggestion, sentence: str) -> list[tuple[str, str]]:
-        """Return why a paper fits a sentence, as labels and texts."""
-        if not sentence:
-            return []
-        from citebed.collection.filters import Filter
-
-        among: Any = Filter(doc_ids=frozenset({found.doc_id}))
-        try:
-            made = self.library.recommender.recommend(sentence, 1, min_probability=0, among=among)
-        except PassageSkipped:
-            return []
-        if not made.items:
-            return []
-        best = made.items[0]
-        rows = [("because of", best.reason), ("abstract", best.abstract_sentence)]
-        rows += [("cited elsewhere", f"“{text}” {by}") for text, by in
-                 zip(best.citing_sentences[:1], best.cited_by[:1], strict=False)]  # fmt: skip
-        return [(label, text) for label, text in rows if text]
 
 
 def suggestion_from_entry(entry: Entry) -> Suggestion:
     """Return an entry of a .bib file that the collection does not have."""
-    authors = tuple(
-        entry.text.removesuffix(f". {entry.year}").partition(f". {entry.title}")[0].split("; ")
+    authors = entry.text.removesuffix(f". {entry.year}").partition(f". {entry.title}")[0]
+    return Suggestion(
+        "", entry.key, entry.title, tuple(authors.split("; ")), entry.year, in_bib=True
     )
-    return Suggestion("", entry.key, entry.title, authors, entry.year, in_bib=True)
-
-
-_ABSTRACT = 600
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= _ABSTRACT else f"{text[:_ABSTRACT].rsplit(' ', 1)[0]} …"
 
 
 def escape_markdown(text: str) -> str:

@@ -7,17 +7,17 @@ is never sent. citebed reads drafts and collections; it sends nothing anywhere.
 from __future__ import annotations
 
 import asyncio
+import io
 import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import count
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from lsprotocol import types
@@ -25,7 +25,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, default_converter
 from pygls.uris import from_fs_path, to_fs_path
-from pygls.workspace import TextDocument, Workspace
+from pygls.workspace import PositionCodec, TextDocument
 
 from citebed._version import __version__
 from citebed.api import Workbench
@@ -35,7 +35,6 @@ from citebed.drafts.reader import FORMS_BY_ENDING, Form
 from citebed.drafts.records import Draft
 from citebed.editors.completion import (
     AuthorKeys,
-    CitePoint,
     Suggester,
     Suggestion,
     end_of_sentence,
@@ -44,12 +43,11 @@ from citebed.editors.completion import (
     sentence_at,
     suggestion_from_entry,
 )
-from citebed.editors.projects import Project, read_project, read_text
+from citebed.editors.projects import Project, read_text
 from citebed.errors import CitebedError
+from citebed.processes import Worker
 from citebed.retrieval.index.layout import description_version
-from citebed.retrieval.library.library import Library
-from citebed.retrieval.memory import LruCache
-from citebed.wording import count as count_things
+from citebed.wording import count
 from citebed.writing.check import check_draft
 from citebed.writing.collection_choice import find_collection
 
@@ -61,7 +59,8 @@ _LANGUAGES: dict[str, Form] = {
     "typst": "typst", "restructuredtext": "rst", "rst": "rst",
 }  # fmt: skip
 _TRIGGERS = ["{", ",", "@", "<", "`", '"', " "]
-_LARGEST_MESSAGE, _LONGEST_HEADER = 256 << 20, 1 << 16
+_LARGEST_MESSAGE = 256 << 20
+"""Bytes of the largest message that citebed handles."""
 _PAUSE = 0.4
 """Seconds without a keystroke before citebed reads the draft again."""
 _LOOK = 0.5
@@ -70,15 +69,18 @@ _FIRST_READ = 5.0
 """Seconds that a completion waits until the .bib files of a new draft are read."""
 _ACTIONS = 3
 """Suggestions for a sentence in the menu of code actions."""
-_SENTENCES = 64
+_KEY_LINES = 20
+"""Lines after the start of a sentence in which its citation is searched for."""
+_LINE_END = 1 << 30
 _SWITCH = 0.0005
-"""Seconds that a thread which reads a draft may keep a request waiting for Python's lock."""
+"""Seconds that a thread which checks a draft may keep a request waiting for Python's lock."""
 NOT_THIS = "citebed.notThis"
 _SEVERITIES = {
     "error": types.DiagnosticSeverity.Error,
     "warning": types.DiagnosticSeverity.Warning,
     "note": types.DiagnosticSeverity.Information,
 }
+_FIX, _REWRITE = types.CodeActionKind.QuickFix, types.CodeActionKind.RefactorRewrite
 
 
 # --- Protocol ---------------------------------------------------------------------------------
@@ -92,12 +94,6 @@ class _Document(TextDocument):
         return tuple(re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", self.source))
 
 
-class _Workspace(Workspace):
-    def _create_text_document(self, doc_uri: str, *args: Any, **more: Any) -> TextDocument:
-        more |= {"sync_kind": self._sync_kind, "position_codec": self._position_codec}
-        return _Document(doc_uri, *args, **more)
-
-
 class _Protocol(LanguageServerProtocol):
     """Sends an error response for every message that is not a correct request."""
 
@@ -107,8 +103,7 @@ class _Protocol(LanguageServerProtocol):
             return super().structure_message(data)
         except JsonRpcException:
             if "method" in data and "id" in data:
-                codes = types.ErrorCodes
-                is_named = isinstance(data["method"], str)
+                codes, is_named = types.ErrorCodes, isinstance(data["method"], str)
                 code = codes.InvalidParams if is_named else codes.InvalidRequest
                 self.refuse(data["id"], code, "the message does not fit its method")
             raise
@@ -116,14 +111,15 @@ class _Protocol(LanguageServerProtocol):
     def handle_message(self, message: Any) -> None:
         """Handle a message, unless it is none or comes at a wrong time."""
         method, message_id = getattr(message, "method", ""), getattr(message, "id", None)
+        is_open, code = self._workspace is not None, types.ErrorCodes.InvalidRequest
         if getattr(message, "jsonrpc", None) != self.VERSION:
-            code, what = int(types.ErrorCodes.InvalidRequest), "not a JSON-RPC 2.0 message"
+            what = "not a JSON-RPC 2.0 message"
         elif method and self._shutdown and method != types.EXIT:
-            code, what = int(types.ErrorCodes.InvalidRequest), "the server is shutting down"
-        elif method and self._workspace is None and method not in (types.INITIALIZE, types.EXIT):
-            code, what = int(types.ErrorCodes.ServerNotInitialized), "initialize first"
-        elif method == types.INITIALIZE and self._workspace is not None:
-            code, what = int(types.ErrorCodes.InvalidRequest), "already initialized"
+            what = "the server is shutting down"
+        elif method and not is_open and method not in (types.INITIALIZE, types.EXIT):
+            code, what = types.ErrorCodes.ServerNotInitialized, "initialize first"
+        elif method == types.INITIALIZE and is_open:
+            what = "already initialized"
         else:
             super().handle_message(message)
             return
@@ -136,29 +132,15 @@ class _Protocol(LanguageServerProtocol):
         error = {"code": int(code), "message": what}
         self._send_data({"jsonrpc": "2.0", "id": message_id if is_id else None, "error": error})
 
-    def open_workspace(self) -> None:
-        """Use texts with lines as the protocol defines them."""
-        made = self.workspace
-        self._workspace = _Workspace(
-            made.root_uri, made._sync_kind, [*made.folders.values()], made.position_encoding
-        )
 
-
-class _Input:
+class _Input(io.BufferedReader):
     """Standard input. A message that is too large is read, but not kept."""
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-
-    def readline(self) -> bytes:
-        """Return a line of a header."""
-        return self._stream.readline(_LONGEST_HEADER)
-
-    def read(self, size: int) -> bytes:
+    def read(self, size: int | None = -1) -> bytes:
         """Return the body of a message."""
-        if size <= _LARGEST_MESSAGE:
-            return self._stream.read(size)
-        while size > 0 and (part := self._stream.read(min(size, 1 << 20))):
+        if size is None or size <= _LARGEST_MESSAGE:
+            return super().read(size)
+        while size > 0 and (part := super().read(min(size, 1 << 20))):
             size -= len(part)
         return b"" if size else b"null"
 
@@ -180,24 +162,20 @@ class OpenCollection:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.suggester: Suggester | None = None
-        self.rejected: LruCache[str, frozenset[str]] = LruCache(_SENTENCES)
         self.workbench: Workbench | None = None
+        self._rejected: dict[str, frozenset[str]] = {}
         self._state: object = None
-
-    def _read_state(self) -> tuple[object, object]:
-        return read_state(self.folder), description_version(self.folder / "index")
 
     def is_changed(self) -> bool:
         """Return True if the files are complete, and not those that were loaded."""
-        state = self._read_state()
+        state = read_state(self.folder), description_version(self.folder / "index")
         return None not in state and state != self._state
 
     def load(self) -> None:
         """Load the collection and its index completely."""
-        self._state = self._read_state()
-        workbench = Workbench(self.folder)
-        self.workbench, self.rejected = workbench, LruCache(_SENTENCES)
-        library = workbench.library
+        self._state = read_state(self.folder), description_version(self.folder / "index")
+        self.workbench, self._rejected = Workbench(self.folder), {}
+        library = self.workbench.library
         library.recommender.prepare()
         library.finder.complete("prepare 2000")
         suggester = Suggester(library)
@@ -206,60 +184,98 @@ class OpenCollection:
 
     def get_rejected(self, draft: str) -> frozenset[str]:
         """Return the papers that the author rejected for a draft."""
-
-        def read() -> frozenset[str]:
-            desk = self.workbench.desk if self.workbench else None
-            own = [each.draft_id for each in desk.drafts() if each.name == draft] if desk else []
-            judged = [desk.draft(name).judged_as(0) for name in own] if desk else []
-            return frozenset(doc_id for each in judged for doc_id in each)
-
-        return self.rejected.get(draft, read)
+        if draft not in self._rejected and self.workbench is not None:
+            desk = self.workbench.desk
+            own = (desk.draft(each.draft_id) for each in desk.drafts() if each.name == draft)
+            self._rejected[draft] = frozenset(name for each in own for name in each.judged_as(0))
+        return self._rejected.get(draft, frozenset())
 
     def reject(self, draft: str, doc_id: str, sentence: str) -> None:
         """Store that a paper is not right for a draft, as in the workbench."""
-        if self.workbench is None:
-            return
-        desk = self.workbench.desk
-        same = [each.draft_id for each in desk.drafts() if each.name == draft]
-        desk.judge(same[0] if same else desk.new(name=draft).draft_id, doc_id, 0, sentence)
-        self.rejected = LruCache(_SENTENCES)
+        if self.workbench is not None:
+            desk = self.workbench.desk
+            known = next((each.draft_id for each in desk.drafts() if each.name == draft), None)
+            desk.judge(known or desk.new(name=draft).draft_id, doc_id, 0, sentence)
+            self._rejected.pop(draft, None)
 
 
-class Reading(NamedTuple):
-    """A project as it was read: with the texts of the editor, and the author's keys."""
-
-    project: Project
-    mine: AuthorKeys
-    texts: Mapping[Path, str]
-    stamp: object
-
-    def is_of(self, path: Path, texts: Mapping[Path, str], library: Library | None) -> bool:
-        """Return True if the project contains a file and nothing in it has changed."""
-        used = self.project.paths
-        same = path in used and all(self.texts.get(each) == texts.get(each) for each in used)
-        return same and self.mine.library is library and self.stamp == self.project.stamp
-
-
-@dataclass
+@dataclass(eq=False)
 class OpenDraft:
-    """An open document, and its project when it was last read."""
+    """An open document; its project and the author's keys as they were last read; and the sentence
+    for which the editor last asked for suggestions."""
 
-    uri: str
-    path: Path | None
+    document: TextDocument
     collection: OpenCollection | None = None
-    reading: Reading | None = None
+    project: Project | None = None
+    mine: AuthorKeys = field(default_factory=AuthorKeys)
+    sentence: str = ""
     is_read: asyncio.Event = field(default_factory=asyncio.Event)
     timer: asyncio.TimerHandle | None = None
 
-    @property
-    def mine(self) -> AuthorKeys:
-        """The author's .bib files."""
-        return self.reading.mine if self.reading else AuthorKeys()
+    @cached_property
+    def path(self) -> Path | None:
+        """The file of the document, which may not exist yet."""
+        is_file = self.document.uri.startswith("file:") and self.document.path
+        return Path(os.path.abspath(self.document.path)) if is_file else None
+
+    @cached_property
+    def form(self) -> Form | None:
+        """The format of the draft; ``None`` for other files, which get no suggestions."""
+        named = _LANGUAGES.get((self.document.language_id or "").lower())
+        return named or FORMS_BY_ENDING.get(Path(self.document.path or "").suffix.lower())
 
     @property
-    def project(self) -> Project | None:
-        """The draft with the files that belong to it."""
-        return self.reading.project if self.reading else None
+    def suggester(self) -> Suggester | None:
+        """The collection, once it is loaded."""
+        return self.collection.suggester if self.collection else None
+
+    @property
+    def bib(self) -> Path:
+        """The .bib file that gets new entries: the draft's first, or a new one."""
+        if self.project is not None and self.project.bibs:
+            return next(iter(self.project.bibs))
+        root = self.project.root if self.project else self.path
+        return (root.parent if root else Path.cwd()) / "references.bib"
+
+    def describe(self, key: str, sentence: str = "") -> str | None:
+        """Return the record of a key as Markdown, and why it fits a sentence."""
+        if self.suggester is None:
+            entry = self.mine.find(key)
+            return suggestion_from_entry(entry).describe() if entry else None
+        found = self.suggester.look_up(key, self.mine)
+        return self.suggester.describe(found, sentence) if found else None
+
+
+class Cursor:
+    """A position in an open draft, with the text at the time of a request."""
+
+    def __init__(self, draft: OpenDraft, position: types.Position) -> None:
+        self.draft, self.form = draft, draft.form
+        self.text, self._version = draft.document.source, draft.document.version
+        self.at = draft.document.offset_at_position(position)
+        self.point = find_cite_point(self.text, self.at, self.form) if self.form else None
+        self.key = self.text[self.point.start : self.point.end].strip() if self.point else ""
+
+    def check(self) -> None:
+        """Raise an error if the text has changed."""
+        if self.draft.document.version != self._version:
+            raise _Stale
+
+    @cached_property
+    def sentence(self) -> str:
+        """The sentence at the position, without its citation."""
+        return sentence_at(self.text, self.at, self.form, self.point) if self.form else ""
+
+    def suggest(self) -> list[Suggestion]:
+        """Return the papers that fit the sentence and what is typed."""
+        collection, mine = self.draft.collection, self.draft.mine
+        typed = self.point.typed if self.point else ""
+        if collection is None or (suggester := collection.suggester) is None:
+            return [suggestion_from_entry(each) for each in mine.match(typed)]
+        rejected = collection.get_rejected(str(self.draft.path))
+        suggester.rank(self.sentence, rejected)  # cached for the next letter
+        self.check()
+        return suggester.suggest(self.sentence, typed, mine, rejected)
 
 
 # --- The server -------------------------------------------------------------------------------
@@ -279,15 +295,16 @@ class CitebedServer(LanguageServer):
         self._collections: dict[Path, OpenCollection] = {}
         self._drafts: dict[str, OpenDraft] = {}
         self._published: dict[Path, set[str]] = {}
-        self._messages: set[str] = set()
-        self._asked: dict[int, str] = {}
-        self._numbers = count()
+        self._told: set[str] = set()
         self._tasks: set[asyncio.Future[None]] = set()
         # Requests never wait for a collection that is being loaded, or for a check.
         self._quick: Executor = ThreadPoolExecutor(2, "request")
-        self._slow: Executor = ThreadPoolExecutor(1, "reading")
+        self._slow: Executor = ThreadPoolExecutor(2, "slow")
+        self._reading = asyncio.Lock()
+        # A process of its own, because parsing a thesis would hold Python's lock for half a second.
+        self._reader = Worker("citebed.editors.projects:read_in_worker")
         completion = types.CompletionOptions(trigger_characters=_TRIGGERS, resolve_provider=True)
-        kinds = [types.CodeActionKind.QuickFix, types.CodeActionKind.RefactorRewrite]
+        actions = types.CodeActionOptions([_FIX, _REWRITE])
         features: tuple[tuple[str, Callable[..., Any], Any], ...] = (
             (types.INITIALIZE, self._initialize, None),
             (types.INITIALIZED, self._initialized, None),
@@ -295,13 +312,11 @@ class CitebedServer(LanguageServer):
             (types.TEXT_DOCUMENT_DID_CHANGE, self._did_change, None),
             (types.TEXT_DOCUMENT_DID_CLOSE, self._did_close, None),
             (types.TEXT_DOCUMENT_DID_SAVE, self._did_change, None),
-            (types.WORKSPACE_DID_CHANGE_WATCHED_FILES, self._did_change_files, None),
-            (types.WORKSPACE_DID_CHANGE_CONFIGURATION, self._ignore, None),
-            (types.TEXT_DOCUMENT_COMPLETION, self._complete, completion),
+            (types.TEXT_DOCUMENT_COMPLETION, self._request(self._complete), completion),
             (types.COMPLETION_ITEM_RESOLVE, self._resolve, None),
-            (types.TEXT_DOCUMENT_HOVER, self._hover, None),
-            (types.TEXT_DOCUMENT_DEFINITION, self._define, None),
-            (types.TEXT_DOCUMENT_CODE_ACTION, self._act, types.CodeActionOptions(kinds)),
+            (types.TEXT_DOCUMENT_HOVER, self._request(self._hover), None),
+            (types.TEXT_DOCUMENT_DEFINITION, self._request(self._define), None),
+            (types.TEXT_DOCUMENT_CODE_ACTION, self._request(self._act), actions),
         )
         for name, method, options in features:
             self.feature(name, options)(partial(method))
@@ -316,12 +331,12 @@ class CitebedServer(LanguageServer):
         elif not isinstance(error, JsonRpcException):
             _LOG.warning("%s: %s", getattr(source, "__name__", source), error)
 
-    def _tell(self, message: str) -> None:
-        """Show a message, once per session."""
-        if message not in self._messages:
-            self._messages.add(message)
-            kind = types.MessageType.Warning
-            self.window_show_message(types.ShowMessageParams(kind, f"citebed: {message}"))
+    def _tell(self, message: str, about: str = "") -> None:
+        """Show a message, once per session, and only one ``about`` a subject."""
+        if not {message, about} & self._told:
+            self._told |= {message, about} - {""}
+            shown = types.ShowMessageParams(types.MessageType.Warning, f"citebed: {message}")
+            self.window_show_message(shown)
 
     async def _run(self, executor: Executor, work: Callable[[], _T]) -> _T | None:
         """Run work in a thread; show an error that the user can fix and return ``None``."""
@@ -332,28 +347,24 @@ class CitebedServer(LanguageServer):
         return None
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run a task in the background, and log an error in it."""
-
-        def end(task: asyncio.Future[None]) -> None:
-            self._tasks.discard(task)
-            if not task.cancelled() and (error := task.exception()) is not None:
-                _LOG.error("background task failed", exc_info=error)
-
+        """Run a task in the background; asyncio logs an error in it."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
-        task.add_done_callback(end)
+        task.add_done_callback(self._tasks.discard)
 
     # --- Documents ---
 
     def _initialize(self, params: types.InitializeParams) -> None:
-        self.protocol.open_workspace()
+        self._loop = asyncio.get_running_loop()
+        codec, kind = self.workspace.position_codec, types.TextDocumentSyncKind.Incremental
+        made = partial(_Document, position_codec=codec, sync_kind=kind)
+        self.workspace._create_text_document = made  # type: ignore[method-assign]
         given = params.initialization_options
         if isinstance(given, dict):
             self._checks = given.get("diagnostics") is not False
             wanted = given.get("collection")
             if self._given is None and isinstance(wanted, str) and wanted:
-                root = (self._roots() or [Path.cwd()])[0]
-                self._given = root / Path(wanted).expanduser()
+                self._given = (self._roots() or [Path.cwd()])[0] / Path(wanted).expanduser()
 
     def _initialized(self, _: Any) -> None:
         self._start(self._watch())
@@ -365,14 +376,9 @@ class CitebedServer(LanguageServer):
         paths = [to_fs_path(uri) for uri in uris if uri and uri.startswith("file:")]
         return [*dict.fromkeys(Path(path) for path in paths if path)]
 
-    def _ignore(self, _: Any) -> None:
-        """Accept a notification that changes nothing."""
-
     def _did_open(self, params: types.DidOpenTextDocumentParams) -> None:
-        uri = params.text_document.uri
-        path = to_fs_path(uri) if uri.startswith("file:") else None
-        made = OpenDraft(uri, Path(os.path.abspath(path)) if path else None)
-        self._drafts[unquote(uri)] = made
+        uri = unquote(params.text_document.uri)
+        made = self._drafts[uri] = OpenDraft(self.workspace.text_documents[uri])
         made.collection = self._collection_near(made.path.parent if made.path else None)
         self._schedule(made, 0)
         self._schedule_users(made.path)
@@ -380,23 +386,9 @@ class CitebedServer(LanguageServer):
     def _did_change(self, params: Any) -> None:
         changed = self._drafts.get(unquote(params.text_document.uri))
         if changed is not None:
-            self._schedule(changed, _PAUSE)
+            self._schedule(changed)
             if changed.path and changed.path.suffix.lower() == ".bib":
                 self._schedule_users(changed.path)
-
-    def _users(self, path: Path | None) -> dict[Path, OpenDraft]:
-        """Return an open draft of each project that uses a file, by the project's root."""
-        return {each.project.root: each for each in self._drafts.values()
-                if each.path != path and each.project and path in each.project.paths}  # fmt: skip
-
-    def _schedule_users(self, path: Path | None) -> None:
-        """Read the drafts again that use a file."""
-        for each in self._users(path).values():
-            self._schedule(each, _PAUSE)
-
-    def _did_change_files(self, _: Any) -> None:
-        for each in self._drafts.values():
-            self._schedule(each, _PAUSE)
 
     def _did_close(self, params: types.DidCloseTextDocumentParams) -> None:
         closed = self._drafts.pop(unquote(params.text_document.uri), None)
@@ -405,19 +397,26 @@ class CitebedServer(LanguageServer):
         if closed.timer:
             closed.timer.cancel()
         self._schedule_users(closed.path)
-        open_roots = {each.project.root for each in self._drafts.values() if each.project}
-        for root in [*self._published]:
-            if root not in open_roots:
-                self._publish(root, {})
+        for root in self._published.keys() - {
+            each.project.root for each in self._drafts.values() if each.project
+        }:
+            self._publish(root, {})
 
-    def _open_text(self, uri: str) -> TextDocument | None:
-        """Return an open document; a request about another file reads nothing."""
-        found: TextDocument | None = self.workspace.text_documents.get(unquote(uri))
-        return found
+    def _users(self, path: Path | None) -> list[OpenDraft]:
+        """Return the other open files of projects that use a file."""
+        return [each for each in self._drafts.values()
+                if each.path != path and each.project and path in each.project.files]  # fmt: skip
 
-    def _form(self, document: TextDocument) -> Form | None:
-        named = _LANGUAGES.get((document.language_id or "").lower())
-        return named or FORMS_BY_ENDING.get(Path(document.path or "").suffix.lower())
+    def _schedule_users(self, path: Path | None) -> None:
+        for each in self._users(path):
+            self._schedule(each)
+
+    def _schedule(self, draft: OpenDraft, pause: float = _PAUSE) -> None:
+        """Read a draft's project after a pause; a later call starts the pause again."""
+        if draft.timer:
+            draft.timer.cancel()
+        loop = asyncio.get_running_loop()
+        draft.timer = loop.call_later(pause, lambda: self._start(self._read(draft)))
 
     # --- Collections ---
 
@@ -429,10 +428,9 @@ class CitebedServer(LanguageServer):
         try:
             found = find_collection(near or Path.cwd(), self._given).resolve()
         except CitebedError as error:
-            if not any("collection" in each for each in self._messages):
-                self._tell(str(error))
+            self._tell(str(error), about="collection")
             return None
-        except OSError:  # the folder of a new file may not exist yet
+        except (OSError, ValueError):  # the folder of a new file may not exist yet
             return None
         if found not in self._collections:
             self._collections[found] = OpenCollection(found)
@@ -442,7 +440,7 @@ class CitebedServer(LanguageServer):
     async def _load(self, collection: OpenCollection) -> None:
         await self._run(self._slow, collection.load)
         if collection.suggester is not None:
-            size = count_things(len(collection.suggester.library.index.ids), "paper")
+            size = count(len(collection.suggester.library.index.ids), "paper")
             message = f"citebed: {collection.folder} is open ({size})"
             self.window_log_message(types.LogMessageParams(types.MessageType.Info, message))
         for each in self._drafts.values():
@@ -457,290 +455,224 @@ class CitebedServer(LanguageServer):
             for collection in [*self._collections.values()]:
                 if await loop.run_in_executor(self._quick, collection.is_changed):
                     await self._load(collection)
-            for each in [*self._drafts.values()]:
+            for each in self._drafts.values():
                 if each.collection is None and each.path is not None:
                     each.collection = self._collection_near(each.path.parent)
-            stamps = {
-                each.reading.project.root: each
-                for each in [*self._drafts.values()]
-                if each.reading and each.reading.stamp != each.reading.project.stamp
-            }
-            for each in stamps.values():
-                self._schedule(each, 0)
+                if each.project and not each.project.is_current():
+                    self._schedule(each, 0)
 
     # --- Projects and diagnostics ---
 
-    def _schedule(self, draft: OpenDraft, pause: float) -> None:
-        """Read a draft's project after a pause; a later call starts the pause again."""
-        if draft.timer:
-            draft.timer.cancel()
-        loop = asyncio.get_running_loop()
-        draft.timer = loop.call_later(pause, lambda: self._start(self._read(draft)))
-
     def _texts(self) -> dict[Path, str]:
         """Return the texts of all open files."""
-        documents = self.workspace.text_documents.values()
-        local = [each for each in documents if each.uri.startswith("file:")]
-        return {Path(os.path.abspath(each.path)): each.source for each in local}
+        return {each.path: each.document.source for each in self._drafts.values() if each.path}
 
     async def _read(self, draft: OpenDraft) -> None:
         """Read a draft's files and .bib files, check it, and publish the diagnostics."""
-        path, roots, texts = draft.path, self._roots(), self._texts()
-        if path is None:
-            draft.is_read.set()
+        async with self._reading:  # then the other open files of the project need not be read
+            try:
+                project = await self._read_project(draft) if draft.path else None
+            finally:
+                draft.is_read.set()
+        if project is None or draft.path is None or not self._checks:
             return
-        collection = draft.collection
-        suggester = collection.suggester if collection else None
-        library = suggester.library if suggester else None
-        known = [each.reading for each in self._drafts.values() if each.reading]
-
-        def work() -> tuple[Reading, bool]:
-            same = next((each for each in known if each.is_of(path, texts, library)), None)
-            if same is not None:
-                return same, False
-            project = read_project(path, texts, roots)
-            old = next((each.mine for each in known if each.project.bibs == project.bibs
-                        and each.mine.library is library), None)  # fmt: skip
-            mine = old or AuthorKeys.read(list(project.bibs.values()), library)
-            return Reading(project, mine, texts, project.stamp), True
-
-        reading, is_new = await self._run(self._slow, work) or (None, False)
-        draft.reading = reading or draft.reading
-        draft.is_read.set()
-        if reading is None or not is_new:
-            return
-        for each in self._drafts.values():  # the other open files of the project
-            if each.path in reading.project.files and each.collection is collection:
-                each.reading = reading
-                each.is_read.set()
-        is_part = path.suffix.lower() == ".bib" and self._users(path)  # checked with its drafts
-        if is_part or not self._checks:
+        texts, collection = self._texts(), draft.collection
+        is_part = draft.path.suffix.lower() == ".bib" and self._users(draft.path)
+        if is_part or not project.is_current(texts):  # checked with its drafts, or soon
             return
         workbench = collection.workbench if collection else None
-        units = self.workspace.position_codec.client_num_units
-        check = partial(_check, reading.project, path, texts, workbench, units)
-        rows, now = await self._run(self._slow, check), self._texts()
-        is_current = all(now.get(each) == texts.get(each) for each in reading.project.paths)
-        if rows is not None and is_current and unquote(draft.uri) in self._drafts:
-            self._publish(reading.project.root, rows)
+        check = partial(self._check, project, draft.path, texts, workbench)
+        rows = await self._run(self._slow, check)
+        is_open = self._drafts.get(unquote(draft.document.uri)) is draft
+        if rows is not None and is_open and project.is_current(self._texts()):
+            self._publish(project.root, rows)
 
-    def _publish(self, root: Path, rows: dict[Path, list[types.Diagnostic]]) -> None:
+    async def _read_project(self, draft: OpenDraft) -> Project | None:
+        """Read a draft's project and the author's keys for all its open files; return it if it has
+        changed since."""
+        path, roots, texts = draft.path, self._roots(), self._texts()
+        library = draft.suggester.library if draft.suggester else None
+        known = [*self._drafts.values()]
+
+        def work() -> tuple[Project, AuthorKeys]:
+            projects = (each.project for each in known if each.project)
+            project = next((each for each in projects if path in each.files
+                            and each.is_current(texts)), None)  # fmt: skip
+            project = project or self._reader.run((path, texts, roots))
+            bibs = tuple(project.bibs.values())
+            mine = next((each.mine for each in known if each.mine.texts == bibs
+                         and each.mine.library is library), None)  # fmt: skip
+            return project, mine or AuthorKeys.read(bibs, library)
+
+        found = await self._run(self._slow, work)
+        if found is None:
+            return None
+        is_known = any(each.project is found[0] and each.mine is found[1] for each in known)
+        for each in self._drafts.values():
+            is_part = each.path in found[0].files and each.collection is draft.collection
+            if each is draft or is_part:
+                each.project, each.mine = found
+                each.is_read.set()
+        return None if is_known else found[0]
+
+    def _check(
+        self, project: Project, path: Path, texts: Mapping[Path, str], workbench: Workbench | None
+    ) -> dict[Path, list[types.Diagnostic]]:
+        """Check a project on its unsaved texts; return the diagnostics by file."""
+        draft, codec = project.draft, self.workspace.position_codec
+        if path.suffix.lower() == ".bib":
+            draft = Draft((), library=(texts.get(path, ""),), library_files=(str(path),))
+        found: dict[Path, list[types.Diagnostic]] = {}
+        lines: dict[Path, list[str]] = {}
+        for row in check_draft(draft, workbench).rows if draft else ():
+            file = Path(os.path.abspath(row["file"])) if row["file"] else path
+            if file not in lines:
+                lines[file] = re.split(r"\r\n|\r|\n", read_text(file, texts))
+            found.setdefault(file, []).append(_diagnostic(row, lines[file], codec))
+        return found
+
+    def _publish(self, root: Path, rows: Mapping[Path, list[types.Diagnostic]]) -> None:
         """Send the diagnostics of a project, and clear those of its other files."""
-        found = {from_fs_path(str(path)) or "": each for path, each in rows.items()}
-        for uri in self._published.get(root, set()) - found.keys():
-            found[uri] = []
+        found = {uri: list[types.Diagnostic]() for uri in self._published.pop(root, ())}
+        found |= {from_fs_path(str(path)) or "": each for path, each in rows.items()}
         for uri, listed in found.items():
-            document = self._open_text(uri)
-            version = document.version if document else None
-            self.text_document_publish_diagnostics(
-                types.PublishDiagnosticsParams(uri, listed, version)
-            )
-        self._published[root] = {uri for uri, listed in found.items() if listed}
-        if not self._published[root]:
-            del self._published[root]
+            shown = self._drafts.get(unquote(uri))
+            version = shown.document.version if shown else None
+            params = types.PublishDiagnosticsParams(uri, listed, version)
+            self.text_document_publish_diagnostics(params)
+        if uris := {uri for uri, listed in found.items() if listed}:
+            self._published[root] = uris
 
     # --- Requests ---
 
-    async def _fresh(
-        self, document: TextDocument, work: Callable[[Callable[[], None]], _T]
-    ) -> _T | None:
-        """Run work on the current text of a document; raise an error if the text changes. The work
-        can call a function between its steps, so that old work ends early."""
-        version = document.version
+    def _request(self, work: Callable[[Cursor, Any], _T]) -> Callable[[Any], Awaitable[_T | None]]:
+        """Return the handler of a request about a position in an open draft. It runs the work in a
+        thread, and sends no response if the text changes meanwhile."""
 
-        def check() -> None:
-            if document.version != version:
-                raise _Stale
-
-        def run() -> _T:
-            check()
-            return work(check)
-
-        found = await self._run(self._quick, run)
-        check()
-        return found
-
-    async def _wait_for_keys(self, draft: OpenDraft) -> None:
-        """Wait until the .bib files of a new draft are read, but not for long."""
-        if not draft.is_read.is_set():
+        async def handle(params: Any) -> _T | None:
+            draft = self._drafts.get(unquote(params.text_document.uri))
+            if draft is None:
+                return None
+            is_span = isinstance(params, types.CodeActionParams)
+            cursor = Cursor(draft, params.range.end if is_span else params.position)
             try:
                 await asyncio.wait_for(draft.is_read.wait(), _FIRST_READ)
             except TimeoutError:
                 _LOG.info("%s is not read yet", draft.path)
 
-    async def _complete(self, params: types.CompletionParams) -> types.CompletionList | None:
-        document = self._open_text(params.text_document.uri)
-        form = self._form(document) if document else None
-        draft = self._drafts.get(unquote(params.text_document.uri))
-        if document is None or form is None or draft is None:
-            return None
-        text, at = document.source, document.offset_at_position(params.position)
-        point = find_cite_point(text, at, form)
-        if point is None:
-            return None
-        await self._wait_for_keys(draft)
-        collection, mine = draft.collection, draft.mine
-        number = next(self._numbers)
+            def run() -> _T:
+                cursor.check()
+                return work(cursor, params)
 
-        def work(check: Callable[[], None]) -> list[Suggestion]:
-            if collection is None or collection.suggester is None:
-                return [suggestion_from_entry(each) for each in mine.match(point.typed)]
-            sentence = self._asked[number] = sentence_at(text, at, form, point)
-            excluded = collection.get_rejected(str(draft.path))
-            collection.suggester.rank(sentence, excluded)  # kept for the next letter
-            check()
-            return collection.suggester.suggest(sentence, point.typed, mine, excluded=excluded)
+            found = await self._run(self._quick, run)
+            cursor.check()
+            return found
 
-        found = await self._fresh(document, work)
-        for old in [*self._asked][:-_SENTENCES]:
-            del self._asked[old]
-        left = document.position_codec.client_num_units(text[point.start : at])
-        right = document.position_codec.client_num_units(text[at : point.end])
-        line, character = params.position.line, params.position.character
-        where = types.Range(
-            types.Position(line, character - left), types.Position(line, character + right)
-        )
-        items = [
-            _completion_item(each, point, where, place, number, params.text_document.uri)
-            for place, each in enumerate(found or ()) if each.key not in point.others
-        ]  # fmt: skip
+        return handle
+
+    def _complete(self, cursor: Cursor, _: Any) -> types.CompletionList | None:
+        """Return suggestions in an order that editors keep.
+
+        They filter by similarity before they sort. Every filter text begins with what is typed, so
+        all are equally similar.
+        """
+        if (point := cursor.point) is None:
+            return None
+        start, end = (self._position(cursor.text, at) for at in (point.start, point.end))
+        found, cursor.draft.sentence = cursor.suggest(), cursor.sentence
+        items = []
+        for place, each in enumerate(each for each in found if each.key not in point.others):
+            about = " ".join(filter(None, (each.by, str(each.year or ""))))
+            items.append(types.CompletionItem(
+                label=each.key,
+                label_details=types.CompletionItemLabelDetails(description=about),
+                detail=f"{about}. {each.title}" if about else each.title,
+                kind=types.CompletionItemKind.Reference,
+                sort_text=f"{place:04}",
+                filter_text=f"{point.typed} {each.words}".strip(),
+                text_edit=types.TextEdit(types.Range(start, end), point.insert(each.key)),
+                data={"uri": cursor.draft.document.uri, "key": each.key},
+            ))  # fmt: skip
         return types.CompletionList(is_incomplete=True, items=items)
 
     async def _resolve(self, item: types.CompletionItem) -> types.CompletionItem:
         """Add the record and the reasons to a suggestion, when an editor shows it."""
         data = item.data if isinstance(item.data, dict) else {}
-        draft = self._drafts.get(unquote(str(data.get("uri"))))
-        number = data.get("asked")
-        sentence = self._asked.get(number, "") if isinstance(number, int) else ""
-        described = await self._describe(draft, str(data.get("key")), sentence) if draft else None
-        item.documentation = described
+        if draft := self._drafts.get(unquote(str(data.get("uri")))):
+            describe = partial(draft.describe, str(data.get("key")), draft.sentence)
+            text = await self._run(self._quick, describe)
+            item.documentation = types.MarkupContent(types.MarkupKind.Markdown, text or "")
         return item
 
-    async def _describe(
-        self, draft: OpenDraft, key: str, sentence: str = ""
-    ) -> types.MarkupContent | None:
-        collection, mine = draft.collection, draft.mine
-        suggester = collection.suggester if collection else None
+    def _hover(self, cursor: Cursor, _: Any) -> types.Hover | None:
+        text = cursor.draft.describe(cursor.key) if cursor.key else None
+        return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text)) if text else None
 
-        def work() -> str | None:
-            if suggester is None:
-                found = mine.find(key)
-                return suggestion_from_entry(found).describe() if found else None
-            named = suggester.look_up(key, mine)
-            return named and suggester.describe(named, sentence)
-
-        text = await self._run(self._quick, work)
-        return types.MarkupContent(types.MarkupKind.Markdown, text) if text else None
-
-    def _key_at(
-        self, uri: str, position: types.Position
-    ) -> tuple[TextDocument, OpenDraft, CitePoint, str] | None:
-        """Return the citation key at a position of an open draft."""
-        document, draft = self._open_text(uri), self._drafts.get(unquote(uri))
-        form = self._form(document) if document else None
-        if document is None or draft is None or form is None:
-            return None
-        at = document.offset_at_position(position)
-        point = find_cite_point(document.source, at, form)
-        key = document.source[point.start : point.end].strip() if point else ""
-        return (document, draft, point, key) if point and key else None
-
-    async def _hover(self, params: types.HoverParams) -> types.Hover | None:
-        found = self._key_at(params.text_document.uri, params.position)
-        if found is None:
-            return None
-        document, draft, _, key = found
-        version = document.version
-        text = await self._describe(draft, key)
-        if document.version != version:
-            raise _Stale
-        return types.Hover(text) if text else None
-
-    async def _define(self, params: types.DefinitionParams) -> types.Location | None:
-        found = self._key_at(params.text_document.uri, params.position)
-        if found is None or found[1].project is None:
-            return None
-        for path, text in found[1].project.bibs.items():
-            entry = next((part for key, part in split_entries(text) if key == found[3]), "")
-            if entry:
-                at = text.index(entry)
-                start = types.Position(text.count("\n", 0, at), 0)
-                return types.Location(from_fs_path(str(path)) or "", types.Range(start, start))
+    def _define(self, cursor: Cursor, _: Any) -> types.Location | None:
+        project = cursor.draft.project
+        for path, text in project.bibs.items() if project and cursor.key else ():
+            for key, entry in split_entries(text):
+                if key == cursor.key:
+                    start = self._position(text, text.index(entry))
+                    return types.Location(from_fs_path(str(path)) or "", types.Range(start, start))
         return None
 
     # --- Code actions ---
 
-    async def _act(self, params: types.CodeActionParams) -> list[types.CodeAction] | None:
-        uri = params.text_document.uri
-        document, draft = self._open_text(uri), self._drafts.get(unquote(uri))
-        if document is None or draft is None:
-            return None
-        actions = [action for each in params.context.diagnostics
-                   if (action := _quick_fix(uri, each)) is not None]  # fmt: skip
-        suggester = draft.collection.suggester if draft.collection else None
-        form = self._form(document)
-        if suggester is None or form is None:
-            return actions or None
-        await self._wait_for_keys(draft)
-        found = self._key_at(uri, params.range.start)
+    def _act(self, cursor: Cursor, params: types.CodeActionParams) -> list[types.CodeAction]:
+        draft, suggester = cursor.draft, cursor.draft.suggester
+        fixes = (_quick_fix(draft.document.uri, each) for each in params.context.diagnostics)
+        actions = [each for each in fixes if each is not None]
         is_automatic = params.context.trigger_kind == types.CodeActionTriggerKind.Automatic
-        at, text = document.offset_at_position(params.range.end), document.source
-        mine, rejected = draft.mine, draft.collection.get_rejected if draft.collection else None
+        if suggester is not None and cursor.key:
+            named = suggester.look_up(cursor.key, draft.mine)
+            if named is not None and (edits := self._add_entry(draft, named)):
+                title = f"Add {named.key} to {draft.bib.name}"
+                actions.append(types.CodeAction(title, _FIX, edit=self._edit(edits)))
+        elif suggester is not None and not is_automatic:  # a lamp at every sentence would disturb
+            actions += self._cite_actions(cursor)
+        return actions
 
-        def work(_: object) -> tuple[Suggestion | None, str, list[Suggestion]]:
-            if found is not None:
-                return suggester.look_up(found[3], mine), "", []
-            if is_automatic or rejected is None:  # a lamp at every sentence would disturb
-                return None, "", []
-            sentence = sentence_at(text, at, form)
-            excluded = rejected(str(draft.path))
-            listed = suggester.suggest(sentence, "", mine, k=_ACTIONS, excluded=excluded)
-            return None, sentence, listed
-
-        named, sentence, listed = await self._fresh(document, work) or (None, "", [])
-        fix, rewrite = types.CodeActionKind.QuickFix, types.CodeActionKind.RefactorRewrite
-        bib = _bib_path(draft).name
-        if named is not None and (edits := await self._add_entry(draft, named)):
-            edit = self._edit(edits)
-            actions.append(types.CodeAction(f"Add {named.key} to {bib}", fix, edit=edit))
-        place = end_of_sentence(text, at, sentence) if sentence else at
-        before = text[text.rfind("\n", 0, place) + 1 : place]
-        units = document.position_codec.client_num_units(before)
-        end = types.Position(text.count("\n", 0, place), units)
-        about = types.OptionalVersionedTextDocumentIdentifier(uri, document.version)
-        for each in listed:
-            written = types.TextEdit(types.Range(end, end), format_citation(form, each.key))
-            edits = await self._add_entry(draft, each)
-            title = f"Cite {each.key}{f', and add it to {bib}' if edits else ''}: {each.title}"
-            edit = self._edit([types.TextDocumentEdit(about, [written]), *edits])
-            actions.append(types.CodeAction(title, rewrite, edit=edit))
-        for each in listed:
-            title, arguments = f"Not this: {each.title}", [uri, each.doc_id, sentence]
+    def _cite_actions(self, cursor: Cursor) -> list[types.CodeAction]:
+        """Return actions that cite the best papers for a sentence, and then those that reject
+        them."""
+        if cursor.form is None:
+            return []
+        draft, sentence, document = cursor.draft, cursor.sentence, cursor.draft.document
+        end = end_of_sentence(cursor.text, cursor.at, sentence) if sentence else cursor.at
+        place = self._position(cursor.text, end)
+        about = types.OptionalVersionedTextDocumentIdentifier(document.uri, document.version)
+        cites, rejects = [], []
+        for each in cursor.suggest()[:_ACTIONS]:
+            written = format_citation(cursor.form, each.key)
+            change = types.TextEdit(types.Range(place, place), written)
+            edits = self._add_entry(draft, each)
+            edit = self._edit([types.TextDocumentEdit(about, [change]), *edits])
+            title = f"Cite {each.key}{f', and add it to {draft.bib.name}' if edits else ''}"
+            cites.append(types.CodeAction(f"{title}: {each.title}", _REWRITE, edit=edit))
+            title, arguments = f"Not this: {each.title}", [document.uri, each.doc_id, sentence]
             command = types.Command(title, NOT_THIS, arguments=arguments)
-            actions.append(types.CodeAction(title, rewrite, command=command))
-        return actions or None
+            rejects.append(types.CodeAction(title, _REWRITE, command=command))
+        return [*cites, *rejects]
 
-    async def _add_entry(self, draft: OpenDraft, wanted: Suggestion) -> list[Any]:
+    def _add_entry(self, draft: OpenDraft, wanted: Suggestion) -> list[Any]:
         """Return the changes that append a paper's entry to the author's .bib file; none if the
         file has it."""
         workbench = draft.collection.workbench if draft.collection else None
         if workbench is None or wanted.in_bib or draft.project is None:
             return []
-        path, known = _bib_path(draft), draft.project.bibs.get(_bib_path(draft))
-        before = known or ""
-
-        def work() -> str:
+        path, uri = draft.bib, from_fs_path(str(draft.bib)) or ""
+        opened = self._drafts.get(unquote(uri))
+        known = opened.document.source if opened else draft.project.bibs.get(path)
+        data = (known or "").encode("utf-8", "replace")
+        try:
             entry = entry_to_cite(workbench.document(wanted.doc_id), wanted.key)
-            data = before.encode("utf-8", "replace")
-            return with_entries(path, data, [entry])[len(data) :].decode()
-
-        if (added := await self._run(self._quick, work)) is None:
+            added = with_entries(path, data, [entry])[len(data) :].decode()
+        except CitebedError as error:  # the paper can still be cited
+            self._loop.call_soon_threadsafe(self._tell, str(error))
             return []
-        uri = from_fs_path(str(path)) or ""
-        units = self.workspace.position_codec.client_num_units(before.rpartition("\n")[2])
-        end = types.Position(before.count("\n"), units)
-        document = self._open_text(uri)
-        version = document.version if document else None
+        end = self._position(known or "", len(known or ""))
+        version = opened.document.version if opened else None
         about = types.OptionalVersionedTextDocumentIdentifier(uri, version)
         new = types.CreateFile(uri=uri, options=types.CreateFileOptions(ignore_if_exists=True))
         change = types.TextDocumentEdit(about, [types.TextEdit(types.Range(end, end), added)])
@@ -756,108 +688,47 @@ class CitebedServer(LanguageServer):
         edits: dict[str, Any] = {each.text_document.uri: each.edits for each in texts}
         return types.WorkspaceEdit(changes=edits)
 
+    def _position(self, text: str, at: int) -> types.Position:
+        """Return the position of a character in the units of the editor."""
+        before = text[:at].replace("\r\n", "\n").replace("\r", "\n")
+        units = self.workspace.position_codec.client_num_units(before.rpartition("\n")[2])
+        return types.Position(before.count("\n"), units)
+
     async def _not_this(self, uri: str, doc_id: str, sentence: str) -> None:
         """Never suggest a paper for this draft again."""
         draft = self._drafts.get(unquote(uri))
-        collection = draft.collection if draft else None
-        if draft is not None and collection is not None and draft.path is not None:
-            name = str(draft.path)
-            await self._run(self._slow, partial(collection.reject, name, doc_id, sentence))
+        if draft and draft.collection and draft.path:
+            reject = partial(draft.collection.reject, str(draft.path), doc_id, sentence)
+            await self._run(self._slow, reject)
 
 
 # --- Parts of responses -----------------------------------------------------------------------
 
 
-def _completion_item(
-    found: Suggestion, point: CitePoint, where: types.Range, place: int, asked: int, uri: str
-) -> types.CompletionItem:
-    """Return a suggestion as an editor shows it.
-
-    Editors filter by similarity before they sort. Every filter text begins with what is typed, so
-    all are equally similar, and citebed's order stays.
-    """
-    about = " ".join(filter(None, (found.by, str(found.year or ""))))
-    return types.CompletionItem(
-        label=found.key,
-        label_details=types.CompletionItemLabelDetails(description=about),
-        detail=f"{about}. {found.title}" if about else found.title,
-        kind=types.CompletionItemKind.Reference,
-        sort_text=f"{place:04}",
-        filter_text=f"{point.typed} {found.words}".strip(),
-        text_edit=types.TextEdit(where, point.insert(found.key)),
-        data={"uri": uri, "key": found.key, "asked": asked},
-    )
-
-
-def _bib_path(draft: OpenDraft) -> Path:
-    """Return the .bib file that gets new entries: the draft's first, or a new one."""
-    project = draft.project
-    if project is not None and project.bibs:
-        return next(iter(project.bibs))
-    root = project.root if project else draft.path
-    return (root.parent if root else Path.cwd()) / "references.bib"
-
-
-def _check(
-    project: Project,
-    path: Path,
-    texts: dict[Path, str],
-    workbench: Workbench | None,
-    units: Callable[[str], int],
-) -> dict[Path, list[types.Diagnostic]]:
-    """Check a project on its unsaved texts; return the diagnostics by file."""
-    draft = project.draft
-    if path.suffix.lower() == ".bib":
-        draft = Draft((), library=(texts.get(path, ""),), library_files=(str(path),))
-    if draft is None:
-        return {}
-    found: dict[Path, list[types.Diagnostic]] = {}
-    lines: dict[Path, list[str]] = {}
-    for row in check_draft(draft, workbench).rows:
-        file = Path(os.path.abspath(row["file"])) if row["file"] else path
-        if file not in lines:
-            lines[file] = re.split(r"\r\n|\r|\n", read_text(file, texts))
-        found.setdefault(file, []).append(_diagnostic(row, lines[file], units))
-    return found
-
-
-_KEY_LINES = 20
-"""Lines after the start of a sentence in which its citation is searched for."""
-
-
 def _diagnostic(
-    row: dict[str, Any], lines: list[str], units: Callable[[str], int]
+    row: Mapping[str, Any], lines: Sequence[str], codec: PositionCodec
 ) -> types.Diagnostic:
-    """Return a finding of a check for the editor, at its key if the key is near its position."""
-
-    def position(line: int, column: int) -> types.Position:
-        text = lines[line] if line < len(lines) else ""
-        return types.Position(line, units(text[:column]))
-
-    line, column, key = row["line"] - 1, row["column"] - 1, row["key"] or ""
-    is_key = re.compile(rf"(?<![\w:\-]){re.escape(key)}(?![\w:\-])")
-    for near in range(line, min(line + _KEY_LINES, len(lines))) if key else ():
-        if match := is_key.search(lines[near], column if near == line else 0):
-            start, end = position(near, match.start()), position(near, match.end())
-            break
-    else:
-        text = lines[line] if line < len(lines) else ""
-        start, end = position(line, column), position(line, len(text))
-    data = None
-    if row["fix"] is not None:
-        first = position(row["fix_line"] - 1, row["fix_column"] - 1)
-        last = position(row["fix_end_line"] - 1, row["fix_end_column"] - 1)
-        start, end = first, last
-        data = {"fix": row["fix"], "record": row["record"]}
+    """Return a finding of a check for the editor: at its fix, or at its key if that is near."""
+    line, column, key, fix = row["line"] - 1, row["column"] - 1, row["key"] or "", row["fix"]
+    start, end = (line, column), (line, _LINE_END)
+    if fix is not None:
+        start, end = ((row[f"fix_{at}line"] - 1, row[f"fix_{at}column"] - 1) for at in ("", "end_"))
+    elif key:
+        is_key = re.compile(rf"(?<![\w:\-]){re.escape(key)}(?![\w:\-])")
+        for near in range(line, min(line + _KEY_LINES, len(lines))):
+            if match := is_key.search(lines[near], column if near == line else 0):
+                start, end = (near, match.start()), (near, match.end())
+                break
+    where = types.Range(types.Position(*start), types.Position(*end))
     is_unused = row["kind"] == "unused-entry"
     return types.Diagnostic(
-        range=types.Range(start, end),
+        range=codec.range_to_client_units(lines, where),
         message=row["message"],
         severity=types.DiagnosticSeverity.Hint if is_unused else _SEVERITIES[row["severity"]],
         code=row["kind"],
         source="citebed",
         tags=[types.DiagnosticTag.Unnecessary] if is_unused else None,
-        data=data,
+        data=None if fix is None else {"fix": fix, "record": row["record"]},
     )
 
 
@@ -867,8 +738,8 @@ def _quick_fix(uri: str, found: types.Diagnostic) -> types.CodeAction | None:
     if found.source != "citebed" or not isinstance(fix, str):
         return None
     change = types.WorkspaceEdit(changes={uri: [types.TextEdit(found.range, fix)]})
-    title, kind = f"Correct to “{' '.join(fix.split())[:60]}”", types.CodeActionKind.QuickFix
-    return types.CodeAction(title, kind, diagnostics=[found], edit=change)
+    title = f"Correct to “{' '.join(fix.split())[:60]}”"
+    return types.CodeAction(title, _FIX, diagnostics=[found], edit=change)
 
 
 def serve(collection: Path | None = None, port: int | None = None) -> bool:
@@ -880,7 +751,7 @@ def serve(collection: Path | None = None, port: int | None = None) -> bool:
     if port is not None:
         server.start_tcp("127.0.0.1", port)
     else:
-        source, target = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+        source, target = _Input(io.FileIO(0)), os.fdopen(os.dup(1), "wb")
         os.dup2(2, 1)  # only messages of the protocol may reach the editor
-        server.start_io(_Input(source), target)  # type: ignore[arg-type]
+        server.start_io(source, target)
     return server.protocol._shutdown

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from citebed.drafts.files import IncludedFiles, to_text
@@ -24,30 +25,34 @@ _NO_DRAFTS = {".git", ".venv", "node_modules", "__pycache__", "build", "_build",
 
 @dataclass(frozen=True)
 class Project:
-    """A draft as its author sees it: the ``root`` file, what it says, and its .bib files."""
+    """A draft as its author sees it: the ``root`` file, what it says, and its .bib files.
+
+    ``files`` are all files of the project, each with a value that changes with its contents.
+    """
 
     root: Path
     draft: Draft | None = None
     bibs: Mapping[Path, str] = field(default_factory=dict)
-    files: frozenset[Path] = frozenset()
+    files: Mapping[Path, object] = field(default_factory=dict, repr=False)
     problem: str = ""
 
-    @property
-    def paths(self) -> frozenset[Path]:
-        """All files of the project."""
-        return self.files | {*self.bibs}
-
-    @property
-    def stamp(self) -> tuple[tuple[int, int], ...]:
-        """A value that changes if a file of the project changes on the disk."""
-        return tuple(_stamp(path) for path in sorted(self.paths))
+    def is_current(self, texts: Mapping[Path, str] | None = None) -> bool:
+        """Return True if no file has changed; without ``texts``, look only at those on the disk."""
+        return all(
+            state == _state(path, texts or {})
+            for path, state in self.files.items()
+            if texts is not None or not isinstance(state, str)
+        )
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def _state(path: Path, texts: Mapping[Path, str]) -> object:
+    """Return the text of a file in the editor, or else the time and size of the file."""
+    if path in texts:
+        return texts[path]
     try:
         status = path.stat()
-    except OSError:
-        return (0, 0)
+    except (OSError, ValueError):  # ValueError: a NUL in the name
+        return None
     return status.st_mtime_ns, status.st_size
 
 
@@ -58,42 +63,46 @@ def read_project(path: Path, texts: Mapping[Path, str], roots: Sequence[Path]) -
     A file that another one includes belongs to that one's project. If the draft names no .bib file
     that exists, the project has those of its folders.
     """
-    suffix = path.suffix.lower()
     top = next((root for root in roots if path.is_relative_to(root)), path.parent)
     found = _read(path, texts)
-    if suffix in FORMS_BY_ENDING and not _is_root(texts.get(path, ""), suffix):
-        for candidate in _candidates(path, texts, top):
-            whole = _read(candidate, texts)
-            if path in whole.files:
-                found = whole
-                break
+    if path.suffix.lower() in FORMS_BY_ENDING and not _is_root(path, texts.get(path, "")):
+        wholes = (_read(candidate, texts) for candidate in _candidates(path, texts, top))
+        found = next((whole for whole in wholes if path in whole.files), found)
     if not found.bibs:
         bibs = {each: read_text(each, texts) for each in _bib_files(path.parent, top)}
-        found = Project(found.root, found.draft, bibs, found.files, found.problem)
+        states = {each: _state(each, texts) for each in bibs}
+        found = replace(found, bibs=bibs, files={**found.files, **states})
     return found
 
 
-def _is_root(text: str, suffix: str) -> bool:
-    is_tex = FORMS_BY_ENDING.get(suffix) == "tex"
-    return "\\documentclass" in text if is_tex else "bibliography" in text
+def read_in_worker(job: tuple[Path, Mapping[Path, str], Sequence[Path]]) -> Project:
+    """Read a project in a worker process, which collects no garbage by itself."""
+    gc.collect()
+    return read_project(*job)
+
+
+def _is_root(path: Path, text: str) -> bool:
+    is_tex = FORMS_BY_ENDING.get(path.suffix.lower()) == "tex"
+    return ("\\documentclass" if is_tex else "bibliography") in text
 
 
 def _read(path: Path, texts: Mapping[Path, str]) -> Project:
     """Read a draft with the files that it includes."""
-    files = IncludedFiles(path, unsaved=texts)
-    text = read_text(path, texts)
+    files, text = IncludedFiles(path, unsaved=texts), read_text(path, texts)
+    draft, problem = None, ""
     if not text:
-        return Project(path, files=frozenset({path}), problem="the draft is empty")
-    if len(text) > MAX_DRAFT:
-        what = f"{path.name} is larger than {MAX_DRAFT >> 20} MB; citebed does not check it"
-        return Project(path, files=frozenset({path}), problem=what)
-    try:
+        problem = "the draft is empty"
+    elif len(text) > MAX_DRAFT:
+        problem = f"{path.name} is larger than {MAX_DRAFT >> 20} MB; citebed does not check it"
+    else:
         form = FORMS_BY_ENDING.get(path.suffix.lower())
-        draft = draft_from_bytes(text.encode("utf-8", "replace"), path.name, form, files)
-    except CitebedError as error:
-        return Project(path, files=frozenset({path, *files.paths}), problem=str(error))
-    bibs = {each: read_text(each, texts) for each in files.paths if each.suffix.lower() == ".bib"}
-    return Project(path, draft, bibs, frozenset({path, *files.paths}))
+        try:
+            draft = draft_from_bytes(text.encode("utf-8", "replace"), path.name, form, files)
+        except CitebedError as error:
+            problem = str(error)
+    states = {each: _state(each, texts) for each in (path, *files.paths)}
+    named = [each for each in files.paths if draft and each.suffix.lower() == ".bib"]
+    return Project(path, draft, {each: read_text(each, texts) for each in named}, states, problem)
 
 
 def read_text(path: Path, texts: Mapping[Path, str]) -> str:
@@ -113,24 +122,15 @@ def _candidates(path: Path, texts: Mapping[Path, str], top: Path) -> Iterator[Pa
     if named := _NAMED_ROOT.search(texts.get(path, "")[:_HEAD]):
         yield Path(os.path.abspath(path.parent / named[1].strip()))
     form = FORMS_BY_ENDING[path.suffix.lower()]
-    near = [each for each in texts if each != path]
-    for folder in (path.parent, *path.parents[1:]):
-        if folder.is_relative_to(top):
-            near += _listed(folder)
-    left = _MAX_ROOTS
+    near, left = [*texts], _MAX_ROOTS
+    for folder in path.parents:
+        near += sorted(folder.glob("*")) if folder.is_relative_to(top) else []
     for each in dict.fromkeys(near):
         if each != path and FORMS_BY_ENDING.get(each.suffix.lower()) == form and left:
             text = read_text(each, texts)[:_HEAD]
-            if path.stem in text and _is_root(text, each.suffix.lower()):
+            if path.stem in text and _is_root(each, text):
                 left -= 1
                 yield each
-
-
-def _listed(folder: Path) -> list[Path]:
-    try:
-        return sorted(each for each in folder.iterdir() if each.suffix.lower() in FORMS_BY_ENDING)
-    except OSError:
-        return []
 
 
 def _bib_files(near: Path, top: Path) -> list[Path]:
