@@ -158,7 +158,6 @@ def estimate_ap(sampled: pl.DataFrame, run: Any, rel: int = 1) -> pl.DataFrame:
         )
         expected += pooled * (good + EPSILON) / (seen + 2 * EPSILON)
     gain = weight * relevant
-    value = ratio(
-        rankings.total(gain[row] * expected / rankings.rank), np.bincount(query, gain, queries)
-    )
+    total = np.bincount(query, gain, queries).astype(np.float64)
+    value = ratio(rankings.total(gain[row] * expected / rankings.rank), total)
     return pl.DataFrame({"query_id": rankings.query_ids, "value": value})

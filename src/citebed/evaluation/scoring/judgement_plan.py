@@ -184,4 +184,4 @@ def draw_queries(
             f"{options.budget} judgements are too few: a query takes {mean:.1f} on average, and an "
             "interval needs two queries. Raise the budget, or lower per_query."
         )
-    return queries[:within], cut[:within]
+    return np.asarray(queries[:within], np.int64), np.asarray(cut[:within], np.float64)

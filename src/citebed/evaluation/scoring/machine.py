@@ -344,8 +344,8 @@ def _estimate_mean(
     strata = None if options.strata is None else [options.strata.get(query, "") for query in ids]
     whole = options.plan is None
     sample = Sample(queries=len(ids), drawn=place, clusters=labels, strata=strata, whole=whole)
-    low, high = measure.bounds or (-np.inf, np.inf)
-    limits = (low, high) if base is None else (low - high, high - low)
+    least, most = measure.bounds or (-np.inf, np.inf)
+    limits = (least, most) if base is None else (least - most, most - least)
     corrected, alone = (
         powered_mean(
             human[place], machine[place], known, sample,
@@ -357,9 +357,11 @@ def _estimate_mean(
         known, clusters=labels, level=resampling.level, seed=resampling.seed,
         samples=resampling.draws(len(ids)), bounds=None if measure.bounds is None else limits,
     )  # fmt: skip
+    value, low, high = np.clip(corrected[:3], *limits).tolist()
+    people, people_low, people_high = np.clip(alone[:3], *limits).tolist()
     used = pool.used & np.isin(pool.rows.query, queries[place])
     return MachineScore(
-        name, base, str(measure), *np.clip([*corrected[:3], *alone[:3]], *limits).tolist(),
+        name, base, str(measure), value, low, high, people, people_low, people_high,
         float(known.mean()), machine_limits.low, machine_limits.high, corrected.weight,
         len(ids), len(place), corrected.units, int(used.sum()),
     )  # fmt: skip
