@@ -140,8 +140,9 @@ def estimate_ap(sampled: pl.DataFrame, run: Any, rel: int = 1) -> pl.DataFrame:
     missing = [name for name in names if name not in sampled.columns]
     if missing:
         raise CitebedError(f"the sample has no column '{missing[0]}'; expected {', '.join(names)}.")
+    judgements = as_checked_qrels(sampled.select(*PAIR, "relevance"))
     everything = sampled.select(*PAIR, relevance=pl.lit(0, pl.Int64))
-    pool = make_pool(sampled.select(*PAIR, "relevance"), everything)
+    pool = make_pool(judgements, everything)
     (only,) = as_runs(run)
     rankings = pool.match(only, TREC_EVAL)
     query, row, queries = pool.rows.query, rankings.relevance, rankings.queries

@@ -161,7 +161,8 @@ def make_pool(human: Any, machine: Any, plan: Any = None) -> Pool:
     else:
         pool = _join_plan(pool, as_run(plan, "plan"))
     pool = pool.sort(PAIR).with_columns(pl.col("machine", "human").fill_null(-1))
-    rows = prepare(Qrels(pool.select(*PAIR, relevance=pl.lit(0, pl.Int64))))  # in the same order
+    numbered = pool.select(*PAIR, relevance=pl.lit(0, pl.Int64))
+    rows = prepare(Qrels(numbered, "plan"))  # in the same order; only a plan may repeat a document
     columns = {name: pool[name].to_numpy() for name in pool.columns if name not in PAIR}
     return Pool(rows=replace(rows, relevance=np.arange(pool.height)), **columns)
 
