@@ -222,7 +222,7 @@ def simulate(
             ]
             off = np.array([each.value - truth for each in means])
             half = np.array([(each.high - each.low) / 2 for each in means])
-            results.append((int(planned.planned.sum()), off, half))
+            results.append((int(planned.used.sum()), off, half))
     costs, off_all, half_all = zip(*results[:simulations], strict=True)
     return Outcome(
         float(np.mean(agreement)), np.array(costs), np.stack(off_all), np.stack(half_all)
@@ -235,14 +235,11 @@ def combine(scores: Sequence[Floats]) -> Floats:
 
 
 def plan(pool: Pool, chosen: Ints, cut: Floats) -> Pool:
-    """Return the pool with the drawn documents as planned, most probable first."""
+    """Return the pool with the judgements of the drawn documents."""
     rows, of = ranges(pool.starts[chosen], pool.starts[chosen + 1])
-    planned = np.zeros(len(pool.machine), bool)
-    planned[rows[pool.probability[rows] >= cut[of]]] = True
-    order = np.lexsort((-pool.probability, pool.rows.query))
-    position = np.empty(len(order), np.int64)
-    position[order] = np.arange(len(order)) - np.repeat(pool.starts[:-1], np.diff(pool.starts))
-    return replace(pool, planned=planned, position=position)
+    used = np.zeros(len(pool.machine), bool)
+    used[rows[pool.probability[rows] >= cut[of]]] = True
+    return replace(pool, used=used)
 
 
 def flagged(judged: Judged, errors: Errors, trials: int) -> str:

@@ -27,8 +27,11 @@ from citebed.options import argument, option, without
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from citebed.evaluation.measures import Measure
     from citebed.evaluation.scoring.evaluation import Evaluation
+    from citebed.runs.tables import Run
 
 PER_QUERY = "Also print per-query scores."
 
@@ -115,7 +118,8 @@ def evaluate(
                 "--machine prints corrected means only, and runs on this machine: leave out --on, "
                 "--ledger, --per-query and --format trec_eval."
             )
-        _evaluate_with_machine(qrels, list(map(Path, runs)), chosen, options, settings, drawn)
+        paths = list(map(Path, runs))
+        _print_corrected(qrels, paths, begun, chosen, options, settings, drawn)
         return
     if spark.on is None:
         evaluation = evaluate_runs(qrels, begun, chosen, settings)
@@ -137,33 +141,21 @@ def evaluate(
     _print_notes(evaluation, "csv" if options.ledger else style)
 
 
-def _evaluate_with_machine(
-    qrels: Path,
-    runs: list[Path],
-    measures: list[Measure],
-    options: EvaluateOptions,
-    settings: Settings,
-    resampling: Resampling,
-) -> None:
+def _print_corrected(
+    qrels: Path, paths: list[Path], runs: Iterator[Run], measures: list[Measure],
+    options: EvaluateOptions, settings: Settings, resampling: Resampling,
+) -> None:  # fmt: skip
     """Print scores that a few human judgements correct."""
     from citebed.evaluation.scoring.machine import MachineOptions, evaluate_with_machine
     from citebed.report.evaluation_tables import machine_table
-    from citebed.runs.reader import find_run_name, read_runs
+    from citebed.runs.reader import find_run_name
 
-    named = None if options.baseline is None else find_run_name(options.baseline, runs)
-    corrected = evaluate_with_machine(
-        qrels,
-        options.machine,
-        read_runs(runs),
-        measures,
-        MachineOptions(
-            plan=options.plan,
-            baseline=named,
-            generalise=options.generalise,
-            settings=settings,
-            resampling=resampling,
-        ),
-    )
+    baseline = None if options.baseline is None else find_run_name(options.baseline, paths)
+    chosen = MachineOptions(
+        plan=options.plan, baseline=baseline, generalise=options.generalise,
+        settings=settings, resampling=resampling,
+    )  # fmt: skip
+    corrected = evaluate_with_machine(qrels, options.machine, runs, measures, chosen)
     if options.style in ("json", "csv"):
         print_rows([row.row() for row in corrected.rows], options.style)
     else:

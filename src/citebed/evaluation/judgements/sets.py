@@ -76,6 +76,12 @@ def as_checked_qrels(data: Any) -> Qrels:
     return qrels
 
 
+def load_grades(data: Any, name: str) -> pl.DataFrame:
+    """Return ``query_id``, ``doc_id`` and the grades from 0 on, as a column called ``name``."""
+    judged = as_checked_qrels(as_qrels(data, name)).table.filter(pl.col("relevance") >= 0)
+    return judged.select(*PAIR, pl.col("relevance").alias(name))
+
+
 # --- sample and subset ------------------------------------------------------------------------
 
 

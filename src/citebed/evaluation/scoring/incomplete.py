@@ -12,18 +12,18 @@ import numpy as np
 import polars as pl
 
 from citebed.errors import CitebedError
-from citebed.evaluation.judgements.sets import PAIR, as_checked_qrels, sample
-from citebed.evaluation.measures.base import Measure
+from citebed.evaluation.judgements.sets import PAIR, as_checked_qrels, load_grades, sample
+from citebed.evaluation.measures.base import Measure, ratio
 from citebed.evaluation.measures.names import measures as parse_measures
+from citebed.evaluation.measures.precision import EPSILON
 from citebed.evaluation.options import TREC_EVAL, Resampling, Settings
 from citebed.evaluation.scoring.evaluation import evaluate_under
 from citebed.evaluation.scoring.machine import make_pool, ranges
 from citebed.evaluation.statistics.correlations import kendall_tau, tau_ap
+from citebed.evaluation.statistics.units import cluster_codes
 from citebed.runs.ranking import in_rank_order, prepare
-from citebed.runs.reader import as_qrels, as_runs
+from citebed.runs.reader import as_runs
 from citebed.runs.tables import Ints
-
-EPSILON = 1e-5
 
 
 def score_limits(
@@ -41,42 +41,35 @@ def score_limits(
     binary relevance. Each query has its own worst and best case.
     """
     chosen, systems = tuple(parse_measures(measures)), list(as_runs(runs))
-    judged = as_checked_qrels(qrels).table.filter(pl.col("relevance") >= 0).select(
-        *PAIR, "relevance"
-    )  # fmt: skip
+    judged = load_grades(qrels, "qrels").rename({"qrels": "relevance"})
     tops = [in_rank_order(run).filter(pl.col("rank") <= depth).select(PAIR) for run in systems]
-    unknown = pl.concat(tops).unique().join(judged, on=PAIR, how="anti")
-    unknown = unknown.join(judged.select("query_id").unique(), on="query_id", how="semi")
-    everything = pl.concat([judged, unknown.with_columns(relevance=pl.lit(0, pl.Int64))])
+    unjudged = pl.concat(tops).join(judged, on="query_id", how="semi")
+    unjudged = unjudged.with_columns(relevance=pl.lit(0, pl.Int64))
+    everything = pl.concat([judged, unjudged]).unique(PAIR, keep="first", maintain_order=True)
     pool = make_pool(judged, everything)
-    highest = max(1, int(pool.human.max()))
-    free = np.add.reduceat((pool.human < 0).astype(np.int64), pool.starts[:-1])
-    number, query = ranges(np.zeros(len(free), np.int64), free + 1)
-    rows = []
+    unknown, highest = pool.human < 0, max(1, int(pool.human.max()))
+    free = np.add.reduceat(unknown.astype(np.int64), pool.starts[:-1])
+    relevant, query = ranges(np.zeros(len(free), np.int64), free + 1)  # 0 to all unjudged ones
+    first, rows = np.flatnonzero(relevant == 0), []
     for run in systems:
         rankings = pool.match(run, settings)
-        rank = np.full(len(pool.human), np.iinfo(np.int64).max)
+        rank = np.full(len(unknown), np.iinfo(np.int64).max)
         rank[rankings.relevance] = rankings.rank
-        order = np.lexsort((rank, pool.human >= 0, pool.rows.query))  # unjudged by rank come first
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order)) - np.repeat(pool.starts[:-1], np.diff(pool.starts))
+        order = np.lexsort((rank, ~unknown, pool.rows.query))  # unjudged ones by rank come first
+        from_top = np.empty(len(order), np.int64)
+        from_top[order] = np.arange(len(order)) - pool.starts[pool.rows.query]
         scores = []
-        for from_top in (True, False):
+        for place in (from_top, free[pool.rows.query] - 1 - from_top):
 
-            def grades(
-                rows: Ints, state: Ints, place: Ints = place, from_top: bool = from_top
-            ) -> Ints:
-                least = 0 if from_top else free[query][state] - number[state]
-                relevant = (place[rows] >= least) & (place[rows] < least + number[state])
-                guess = np.where(relevant, highest, 0)
-                return np.where(pool.human[rows] >= 0, pool.human[rows], guess)
+            def grades(rows: Ints, state: Ints, place: Ints = place) -> Ints:
+                guess = np.where(place[rows] < relevant[state], highest, 0)
+                return np.where(unknown[rows], guess, pool.human[rows])
 
             scores.append(pool.score(rankings, chosen, query, grades))
-        starts = np.cumsum(free + 1) - free - 1
-        counted = rankings.in_run | settings.complete
+        worst = np.minimum.reduceat(np.minimum(*scores), first, axis=1)
+        best = np.maximum.reduceat(np.maximum(*scores), first, axis=1)
         now = pool.score(rankings, chosen, np.arange(len(free)), pool.human)
-        worst = np.minimum(*(np.minimum.reduceat(each, starts, axis=1) for each in scores))
-        best = np.maximum(*(np.maximum.reduceat(each, starts, axis=1) for each in scores))
+        counted = rankings.in_run | settings.complete
         for at, measure in enumerate(chosen):
             means = [measure.summary(each[at][counted]) for each in (worst, now, best)]
             rows.append((run.name, str(measure), *means))
@@ -103,31 +96,28 @@ def removal_stability(
         raise CitebedError("a ranking of systems needs two runs or more.")
     resampling, judged = resampling or Resampling(), as_checked_qrels(qrels)
     (full,) = evaluate_under([prepare(judged)], systems, chosen, TREC_EVAL)
-    tail, rows = (1 - resampling.level) / 2, []
+    rows = []
     for share in shares:
         if not 0 < share < 1:
             raise CitebedError(f"the removed share {share} is not between 0 and 1.")
-        found = np.empty((len(chosen), 2, repeats))
         for repeat in range(repeats):
             kept = sample(judged, 1 - share, seed=resampling.seed + repeat)
             (fewer,) = evaluate_under([prepare(kept)], systems, chosen, TREC_EVAL)
-            for at, measure in enumerate(chosen):
+            for measure in chosen:
                 scores = [[run.summaries[measure] for run in of.runs] for of in (full, fewer)]
-                found[at, :, repeat] = kendall_tau(*scores), tau_ap(*scores)
-        for at, measure in enumerate(chosen):
-            figures = [
-                figure
-                for values in found[at]
-                for known in [values[~np.isnan(values)]]
-                for figure in (
-                    (known.mean(), *np.quantile(known, [tail, 1 - tail]))
-                    if len(known)
-                    else (None, None, None)
-                )
-            ]
-            rows.append((str(measure), share, *figures))
+                rows.append((str(measure), share, kendall_tau(*scores), tau_ap(*scores)))
+    taus = pl.DataFrame(rows, ["measure", "removed", "tau", "tau_ap"], orient="row").fill_nan(None)
+    tail = (1 - resampling.level) / 2
     names = [f"{tau}{limit}" for tau in ("tau", "tau_ap") for limit in ("", "_low", "_high")]
-    return pl.DataFrame(rows, ["measure", "removed", *names], orient="row")
+    return (
+        taus.group_by("measure", "removed", maintain_order=True)
+        .agg(
+            pl.all().mean(),
+            pl.all().quantile(tail, "linear").name.suffix("_low"),
+            pl.all().quantile(1 - tail, "linear").name.suffix("_high"),
+        )
+        .select("measure", "removed", *names)
+    )
 
 
 def estimate_ap(sampled: pl.DataFrame, run: Any, rel: int = 1) -> pl.DataFrame:
@@ -150,29 +140,25 @@ def estimate_ap(sampled: pl.DataFrame, run: Any, rel: int = 1) -> pl.DataFrame:
     missing = [name for name in names if name not in sampled.columns]
     if missing:
         raise CitebedError(f"the sample has no column '{missing[0]}'; expected {', '.join(names)}.")
-    as_checked_qrels(as_qrels(sampled.select(*PAIR, "relevance")))
+    judgements = as_checked_qrels(sampled.select(*PAIR, "relevance"))
+    everything = sampled.select(*PAIR, relevance=pl.lit(0, pl.Int64))
+    pool = make_pool(judgements, everything)
     (only,) = as_runs(run)
-    ranks = in_rank_order(only).select(*PAIR, "rank")
-    rows = []
-    for (query,), pool in sampled.select(names).sort("query_id").group_by(
-        "query_id", maintain_order=True
-    ):  # fmt: skip
-        joined = pool.join(ranks, on=PAIR, how="left")
-        stratum = np.unique(joined["stratum"].to_numpy(), return_inverse=True)[1]
-        grade = joined["relevance"].to_numpy()
-        judged, relevant = grade >= 0, grade >= rel
-        size, drawn = np.bincount(stratum), np.bincount(stratum, judged)
-        weight = size / np.maximum(drawn, 1)
-        rank = joined["rank"].fill_null(0).to_numpy()
-        total = float((weight[stratum] * relevant).sum())
-        value = 0.0
-        for at in np.flatnonzero(relevant & (rank > 0)):
-            above = (rank > 0) & (rank < rank[at])
-            pooled, seen, good = (
-                np.bincount(stratum[above & which], minlength=len(size))
-                for which in (np.ones(len(rank), bool), judged, relevant)
-            )
-            share = (good + EPSILON) / (seen + 2 * EPSILON)
-            value += weight[stratum[at]] * (1 + float(pooled @ share)) / rank[at]
-        rows.append((query, value / total if total else 0.0))
-    return pl.DataFrame(rows, {"query_id": pl.String, "value": pl.Float64}, orient="row")
+    rankings = pool.match(only, TREC_EVAL)
+    query, row, queries = pool.rows.query, rankings.relevance, rankings.queries
+    judged, relevant = pool.human >= 0, pool.human >= rel
+    labels = sampled.sort(pl.col(PAIR).cast(pl.String))["stratum"]  # in the order of the pool
+    strata = cluster_codes(labels.to_list(), len(query))
+    weight, expected = np.zeros(len(query)), np.ones(len(row))  # N/n of each document, k·E(k)
+    for stratum in range(strata.max() + 1):
+        of = strata == stratum
+        size, drawn = (np.bincount(query, which, queries) for which in (of, of & judged))
+        weight += of * (size / np.maximum(drawn, 1))[query]
+        pooled, seen, good = (
+            rankings.so_far(which[row]) - which[row] for which in (of, of & judged, of & relevant)
+        )
+        expected += pooled * (good + EPSILON) / (seen + 2 * EPSILON)
+    gain = weight * relevant
+    total = np.bincount(query, gain, queries).astype(np.float64)
+    value = ratio(rankings.total(gain[row] * expected / rankings.rank), total)
+    return pl.DataFrame({"query_id": rankings.query_ids, "value": value})

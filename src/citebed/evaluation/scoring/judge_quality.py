@@ -27,10 +27,11 @@ from citebed.evaluation.judgements.agreement import (
     krippendorffs_alpha,
     raw_agreement,
 )
-from citebed.evaluation.judgements.sets import PAIR
+from citebed.evaluation.judgements.sets import PAIR, load_grades
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.options import TREC_EVAL, Resampling, Settings
-from citebed.evaluation.scoring.run_scores import score_run
+from citebed.evaluation.options import TREC_EVAL, Resampling
+from citebed.evaluation.scoring.comparison import shared_queries
+from citebed.evaluation.scoring.evaluation import evaluate_under
 from citebed.evaluation.statistics.corrections import adjust
 from citebed.evaluation.statistics.correlations import kendall_tau
 from citebed.evaluation.statistics.intervals import mean_interval
@@ -38,9 +39,10 @@ from citebed.evaluation.statistics.resampling import flip_signs, resampled_sums
 from citebed.evaluation.statistics.units import Floats, Integers, cluster_codes, make_units
 from citebed.frames import FlatRow, TableResult, rows_to_frame
 from citebed.runs.ranking import in_rank_order, prepare
-from citebed.runs.reader import as_qrels, as_runs
+from citebed.runs.reader import as_runs
 from citebed.runs.tables import Qrels, Run
 
+JUDGES = ("human", "machine")
 DEPTH = 20
 """Ranks of a system that count for its bias."""
 
@@ -83,8 +85,7 @@ class JudgeQuality(TableResult):
     @cached_property
     def table(self) -> pl.DataFrame:
         """The figures: ``measure, value, low, high, items, judges, note``."""
-        figures = [*self.agreement, self.strictness, *([self.systems] if self.systems else [])]
-        return rows_to_frame(figures)
+        return rows_to_frame(filter(None, (*self.agreement, self.strictness, self.systems)))
 
     def main_table(self) -> pl.DataFrame:
         return self.table.drop("note").with_columns(pl.col(pl.Float64).round(4))
@@ -105,11 +106,7 @@ def assess_judge(
     documents is tested, too. ``resampling`` names the clusters; by default these are the queries.
     """
     resampling = resampling or Resampling()
-    tables = [
-        as_qrels(one).table.select(*PAIR, pl.col("relevance").alias(name)).filter(pl.col(name) >= 0)
-        for one, name in ((human, "human"), (machine, "machine"))
-    ]
-    both = tables[0].join(tables[1], on=PAIR).sort(PAIR)
+    both = load_grades(human, "human").join(load_grades(machine, "machine"), on=PAIR).sort(PAIR)
     queries = both["query_id"].unique().sort().to_list()
     if len(queries) < 2:
         raise CitebedError(
@@ -118,66 +115,53 @@ def assess_judge(
         )
     labels = dict(zip(queries, resampling.labels(queries) or queries, strict=True))
     units = cluster_codes([labels[query] for query in both["query_id"]], both.height)
-    long = pl.concat(
-        both.select(item=pl.int_range(pl.len()), judge=pl.lit(name), value=pl.col(name))
-        for name in ("human", "machine")
+    long = both.with_row_index("item").unpivot(
+        JUDGES, index="item", variable_name="judge", value_name="value"
     )
-    accepted = [(both[name] >= 1).cast(pl.Float64).to_numpy() for name in ("human", "machine")]
-    laxer = accepted[1] - accepted[0]
+    accepted = both.select((pl.col(JUDGES) >= 1).cast(pl.Float64))
+    laxer = (accepted["machine"] - accepted["human"]).to_numpy()
     limits = mean_interval(laxer, clusters=units, level=resampling.level, bounds=(-1.0, 1.0))
-    strictness = Agreement("strictness", float(laxer.mean()), limits.low, limits.high,
-                           both.height, 2)  # fmt: skip
+    strict = float(laxer.mean()), limits.low, limits.high
     systems = list(as_runs(runs)) if runs is not None else []
     return JudgeQuality(
         (raw_agreement(long), cohens_kappa(long), krippendorffs_alpha(long, "ordinal")),
-        both.group_by("human", "machine").agg(judgements=pl.len()).sort("human", "machine"),
-        strictness,
-        tuple(_biases(both, accepted[1], units, systems, properties, resampling)),
-        _systems(both, systems, measure, labels, resampling) if len(systems) > 1 else None,
+        both.group_by(JUDGES).agg(judgements=pl.len()).sort(JUDGES),
+        Agreement("strictness", *strict, both.height, len(JUDGES)),
+        tuple(_test_biases(both, units, systems, properties, resampling)),
+        _correlate(both, systems, measure, labels, resampling) if len(systems) > 1 else None,
     )
 
 
-# --- biases -----------------------------------------------------------------------------------
-
-
-def _biases(
-    both: pl.DataFrame,
-    accepted: Floats,
-    units: Integers,
-    systems: list[Run],
-    properties: pl.DataFrame | None,
+def _test_biases(
+    both: pl.DataFrame, units: Integers, systems: list[Run], properties: pl.DataFrame | None,
     resampling: Resampling,
-) -> list[Bias]:
+) -> list[Bias]:  # fmt: skip
     """Test all properties, and correct their p-values together."""
-    grades = np.unique(both["human"].to_numpy(), return_inverse=True)[1]
-    indicators = np.eye(grades.max() + 1)[grades]
-    tests: list[tuple[str, Floats, Floats]] = []
+    accepted = (both["machine"] >= 1).cast(pl.Float64).to_numpy()
+    grades = both["human"].to_dummies().to_numpy().astype(np.float64)
+    table, tests = both.select(PAIR), list[tuple[str, Floats, Floats]]()
     if properties is not None:
         keys = [name for name in PAIR if name in properties.columns]
-        joined = both.join(properties, on=keys, how="left", maintain_order="left")
-        for name in properties.columns:
-            if name not in PAIR:
-                values = joined[name].cast(pl.Float64).to_numpy()
-                tests.append((name, values, indicators))
-    weights = {run.name: _rank_weights(both, run) for run in systems}
-    for name, own in weights.items():
-        every = np.mean(list(weights.values()), axis=0)[:, None]
-        controls = [indicators, *([every] if len(weights) > 1 else [])]
-        tests.append((f"system {name}", own, np.hstack(controls)))
-    found = [_bias(name, accepted, x, controls, units, resampling) for name, x, controls in tests]
-    p_values = adjust([bias.p for bias in found], "holm").tolist() if found else []
+        joined = table.join(properties, on=keys, how="left", maintain_order="left").drop(PAIR)
+        tests += [(of.name, of.cast(pl.Float64).to_numpy(), grades) for of in joined]
+    if systems:
+        weights = []  # 1/log2(rank + 1) in each system
+        for run in systems:
+            top = in_rank_order(run).filter(pl.col("rank") <= DEPTH).select(*PAIR, "rank")
+            ranks = table.join(top, on=PAIR, how="left", maintain_order="left")["rank"]
+            weights.append((1.0 / (ranks + 1).log(2)).fill_null(0.0).to_numpy())
+        mean = [np.mean(weights, axis=0)] if len(systems) > 1 else []
+        controls = np.column_stack([grades, *mean])
+        tests += [
+            (f"system {run.name}", own, controls) for run, own in zip(systems, weights, strict=True)
+        ]
+    found = [_test_bias(*test, accepted, units, resampling) for test in tests]
+    p_values = adjust([bias.p for bias in found], "holm").tolist()
     return [replace(bias, p=p) for bias, p in zip(found, p_values, strict=True)]
 
 
-def _rank_weights(both: pl.DataFrame, run: Run) -> Floats:
-    """Return 1/log2(rank + 1) of each document in a run, 0 below the depth."""
-    top = in_rank_order(run).filter(pl.col("rank") <= DEPTH).select(*PAIR, "rank")
-    ranks = both.join(top, on=PAIR, how="left", maintain_order="left")["rank"]
-    return (1.0 / (ranks + 1).log(2)).fill_null(0.0).to_numpy()
-
-
-def _bias(
-    name: str, accepted: Floats, values: Floats, controls: Floats, units: Integers,
+def _test_bias(
+    name: str, values: Floats, controls: Floats, accepted: Floats, units: Integers,
     resampling: Resampling,
 ) -> Bias:  # fmt: skip
     """Regress acceptance on a property; rows where it is unknown are left out."""
@@ -186,54 +170,33 @@ def _bias(
     nothing = Bias(name, np.nan, np.nan, np.nan, 1.0)
     if len(y) <= controls.shape[1] + 1 or not np.ptp(x):
         return nothing
-
-    def rest(column: Floats) -> Floats:
-        return np.asarray(column - controls @ np.linalg.lstsq(controls, column, rcond=None)[0])
-
-    residual, own = rest(y), rest((x - x.mean()) / x.std())
+    columns = np.stack([y, (x - x.mean()) / x.std()], axis=1)
+    rest, own = (columns - controls @ np.linalg.lstsq(controls, columns, rcond=None)[0]).T
     square = float(own @ own)
     if square <= 1e-9 * len(own):  # the grade or the mean of systems determines the property
         return nothing
-    slope = float(own @ residual) / square
-    sums = np.bincount(units, own * residual).astype(np.float64)
-    errors = np.bincount(units, own * (residual - slope * own))
-    groups = len(np.unique(units))
-    from scipy.special import stdtrit
-
-    error = float(np.sqrt(groups / max(groups - 1, 1) * np.sum(errors**2))) / square
-    reach = float(stdtrit(max(groups - 1, 1), (1 + resampling.level) / 2)) * error
+    slope = float(own @ rest) / square
+    # The mean of these values is the slope, and their spread that of each row's influence on it.
+    influence = slope + len(own) / square * own * (rest - slope * own)
+    limits = mean_interval(influence, clusters=units, level=resampling.level, method="t")
+    sums = make_units((own * rest)[:, None], units).sums[:, 0]
     p, _ = flip_signs(sums, resampling.samples or 10_000, resampling.seed)
-    return Bias(name, slope, slope - reach, slope + reach, p)
+    return Bias(name, slope, limits.low, limits.high, p)
 
 
-# --- ranks of systems -------------------------------------------------------------------------
-
-
-def _systems(
-    both: pl.DataFrame,
-    systems: list[Run],
-    measure: str | Measure,
-    labels: Mapping[str, str],
+def _correlate(
+    both: pl.DataFrame, systems: list[Run], measure: str | Measure, labels: Mapping[str, str],
     resampling: Resampling,
-    settings: Settings = TREC_EVAL,
-) -> Agreement:
+) -> Agreement:  # fmt: skip
     """Correlate the systems' mean scores under both judges (Kendall's τ), resampling clusters."""
-    from citebed.evaluation.measures.names import measure as parse_measure
-
-    scores = []
-    for name in ("human", "machine"):
-        qrels = prepare(Qrels(both.select(*PAIR, relevance=pl.col(name)), name))
-        for run in systems:
-            scored = score_run(qrels, run, [parse_measure(measure)], settings)
-            scores.append(dict(zip(scored.query_ids.to_list(), scored.values[0], strict=True)))
-    shared = sorted(set.intersection(*(set(each) for each in scores)))
-    matrix = np.array([[each[query] for each in scores] for query in shared])
-    units = make_units(matrix, [labels[query] for query in shared])
-    half = len(systems)
-    drawn = resampled_sums(units.sums, resampling.samples or 2_000, resampling.seed)
-    taus = np.array([kendall_tau(row[:half], row[half:]) for row in drawn])
-    means = units.means
-    known, tail = taus[~np.isnan(taus)], (1 - resampling.level) / 2
-    low, high = np.quantile(known, [tail, 1 - tail]) if len(known) else (np.nan, np.nan)
-    tau = kendall_tau(means[:half], means[half:])
-    return Agreement(f"tau of {half} systems", tau, float(low), float(high), len(shared), 2)
+    sets = [prepare(Qrels(both.select(*PAIR, relevance=name), name)) for name in JUDGES]
+    scored = evaluate_under(sets, systems, measure, TREC_EVAL)
+    queries, scores = shared_queries(*(run for of in scored for run in of.runs))
+    matrix = np.stack([values[0] for values in scores], axis=1)
+    units = make_units(matrix, [labels[query] for query in queries])
+    samples = resampled_sums(units.sums, resampling.samples or 2_000, resampling.seed)
+    taus = pl.Series([kendall_tau(*np.split(row, 2)) for row in samples]).fill_nan(None)
+    tail, tau = (1 - resampling.level) / 2, kendall_tau(*np.split(units.means, 2))
+    low, high = (taus.quantile(at, "linear") for at in (tail, 1 - tail))
+    name = f"tau of {len(systems)} systems"
+    return Agreement(name, tau, low, high, len(queries), len(JUDGES))

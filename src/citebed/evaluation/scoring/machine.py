@@ -1,60 +1,51 @@
 """Scores from a few human judgements and a machine's judgements of the whole pool.
 
-The score to estimate is the one that evaluating with complete human judgements would give: people
-judge every document that the machine judged. Few human judgements can be of two kinds.
-
-**Whole queries.** People judged every document of some queries, drawn at random. A query's human
-and machine scores then enter `powered_mean` as they are.
-
-**A plan** (`citebed.evaluation.scoring.judgement_plan`). In every drawn query, people judge the
-most important documents first, and stop at a random depth: the plan says with which probability p_j
-they get as far as the j-th document. Begin with the machine's grades and replace them by human ones
-in the order of the plan. If replacing the j-th grade changes the query's score by δ_j, then
+The score to estimate is the one with complete human judgements: of every document that the machine
+judged. People judged either every document of some queries, drawn at random, whose scores then
+enter `powered_mean` as they are; or, in every drawn query, documents by a **plan**, which says with
+which probability p_j they get as far as the j-th document
+(`citebed.evaluation.scoring.judgement_plan`). If replacing the machine's grade of the j-th document
+by the human one, after those before it, changes the query's score by δ_j, then
 
     machine's score + Σ δ_j / p_j over the judged documents
 
-has the expectation of the query's complete human score, for every measure, linear or not, and every
-judge: the δ_j of all documents sum to the difference of the two scores, and each counts with
-probability p_j. This is the estimator of Horvitz & Thompson (1952) for the terms of a telescoping
-sum, as in Rhee & Glynn (2015, Unbiased estimation with square root convergence for SDE models).
-Sums over sampled documents, as in statAP or xinfAP, estimate the parts of a ratio such as nDCG or
-AP instead, and their ratio is biased when few documents are judged.
-
-Where the machine agrees with people, δ_j is exactly 0. Beginning with no grades instead of the
-machine's gives the human-only estimate from the same judgements.
+has the expectation of the query's complete human score, for every measure and every judge: Horvitz
+& Thompson (1952) for the terms of a telescoping sum, as in Rhee & Glynn (2015, Unbiased estimation
+with square root convergence for SDE models). Beginning with no grades instead of the machine's
+gives the human-only estimate from the same judgements. docs/machine-judges.md explains it at
+length.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from citebed.errors import CitebedError
-from citebed.evaluation.judgements.sets import PAIR
+from citebed.evaluation.judgements.sets import PAIR, load_grades
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.names import measures as parse_measures
-from citebed.evaluation.measures.rankings import Rankings, match
+from citebed.evaluation.measures.rankings import Rankings
 from citebed.evaluation.options import DEFAULT_MEASURES, TREC_EVAL, Resampling, Settings
-from citebed.evaluation.statistics.intervals import mean_intervals
-from citebed.evaluation.statistics.prediction_powered import PoweredMean, Sample, powered_mean
-from citebed.evaluation.statistics.units import cluster_codes
+from citebed.evaluation.scoring.run_scores import match_checked
+from citebed.evaluation.statistics.intervals import mean_interval
+from citebed.evaluation.statistics.prediction_powered import Sample, powered_mean
 from citebed.frames import FlatRow, TableResult, rows_to_frame
-from citebed.runs.ranking import SortedQrels, check_repeated_documents, prepare, rank
-from citebed.runs.reader import as_qrels, as_run, as_runs, check_names
+from citebed.runs.ranking import SortedQrels, prepare, query_blocks, rank
+from citebed.runs.reader import as_run, as_runs, check_names
 from citebed.runs.tables import Flags, Floats, Ints, Qrels, Run
 from citebed.wording import count
 
-_CELLS = 1 << 21
+_CELLS = 1 << 21  # judgements in memory at a time
 
-
-Grades = Callable[[Ints, Ints], Ints]
-"""Computes grades from rows of the pool and the numbers of their states."""
+Grades = Ints | Callable[[Ints, Ints], Ints]
+"""The grades of all documents, or a function from rows of the pool and the numbers of their states
+to grades."""
 
 
 def ranges(starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
@@ -70,16 +61,16 @@ class Pool:
     """The documents that the machine or people judged, by query.
 
     ``rows`` numbers them in place of grades. ``machine`` and ``human`` are their grades, below 0 if
-    unjudged. ``position`` counts each query's documents in the order of the plan, from 0, and
-    ``probability`` is the chance that people judge it if the query is drawn: 1 without a plan.
+    unjudged. ``probability`` is the chance that people judge a document if its query is drawn: 1
+    without a plan. ``used`` marks the human judgements that count: those of the plan, or of queries
+    that people judged wholly.
     """
 
     rows: SortedQrels
     machine: Ints
     human: Ints
-    position: Ints
     probability: Floats
-    planned: Flags
+    used: Flags
 
     @property
     def starts(self) -> Ints:
@@ -89,16 +80,11 @@ class Pool:
     @cached_property
     def drawn(self) -> Flags:
         """Which queries people judged, wholly or as planned."""
-        wanted = self.planned if self.planned.any() else self.machine >= 0
-        size = np.add.reduceat(wanted, self.starts[:-1])
-        judged = np.add.reduceat(wanted & (self.human >= 0), self.starts[:-1])
-        return np.asarray((size > 0) & (judged == size))
+        return np.asarray(np.logical_or.reduceat(self.used, self.starts[:-1]))
 
     def match(self, run: Run, settings: Settings) -> Rankings:
         """Match a run with the pool; the relevance in these rankings is the row of the pool."""
-        ranked = rank(run, settings.score_type)
-        check_repeated_documents(ranked)
-        rankings = match(self.rows, ranked)
+        rankings = match_checked(self.rows, rank(run, settings.score_type))
         if not rankings.in_run.any():
             raise CitebedError(
                 f"the run '{run.name}' has no query that the machine judged. "
@@ -107,53 +93,34 @@ class Pool:
         return rankings
 
     def score(
-        self, rankings: Rankings, measures: Sequence[Measure], query: Ints, grades: Ints | Grades
+        self, rankings: Rankings, measures: Sequence[Measure], query: Ints, grades: Grades
     ) -> Floats:
         """Score a run under other judgements; return one row per measure, one column per state.
 
         A state is a query with grades for its documents, and ``query`` has the query of each state.
-        ``grades`` are the grades of all documents of the pool, or a function that computes the
-        grades of some documents in some states.
         """
-        ends = np.cumsum(self.starts[query + 1] - self.starts[query])
-        cuts = np.searchsorted(ends, np.arange(0, max(ends, default=0), _CELLS)).tolist()
+        first = np.searchsorted(rankings.query, np.arange(rankings.queries + 1))
         values = [np.empty((len(measures), 0))]
-        for begin, end in pairwise(sorted({*cuts, 0, len(query)})):
+        for begin, end in query_blocks(np.diff(self.starts)[query], _CELLS):
             some = query[begin:end]
             pairs, state = ranges(self.starts[some], self.starts[some + 1])
             labels = grades(pairs, state + begin) if callable(grades) else grades[pairs]
-            values.append(self._score_some(rankings, measures, some, state, labels))
+            row, of = ranges(first[some], first[some + 1])
+            before = np.searchsorted(state, np.arange(len(some))) - self.starts[some]
+            states = replace(
+                rankings.rows(row),
+                query_ids=rankings.query_ids.gather(some),
+                in_run=rankings.in_run[some],
+                retrieved=rankings.retrieved[some],
+                query=of,
+                relevance=labels[before[of] + rankings.relevance[row]],
+                judged_query=state,
+                judged_relevance=labels[np.lexsort((-labels, state))],
+                highest=int(max(1, self.machine.max(), self.human.max())),
+                counts={},
+            )
+            values.append(np.stack([measure.values(states) for measure in measures]))
         return np.hstack(values)
-
-    def _score_some(
-        self,
-        rankings: Rankings,
-        measures: Sequence[Measure],
-        query: Ints,
-        state: Ints,
-        labels: Ints,
-    ) -> Floats:
-        best = np.lexsort((-labels, state))
-        first = np.searchsorted(rankings.query, np.arange(rankings.queries + 1))
-        row, of = ranges(first[query], first[query + 1])
-        before = np.searchsorted(state, np.arange(len(query)))
-        relevance = labels[before[of] + rankings.relevance[row] - self.starts[query][of]]
-        states = replace(
-            rankings,
-            query_ids=rankings.query_ids.gather(query),
-            in_run=rankings.in_run[query],
-            retrieved=rankings.retrieved[query],
-            query=of,
-            rank=rankings.rank[row],
-            relevance=relevance,
-            tie_first=rankings.tie_first[row],
-            tie_size=rankings.tie_size[row],
-            judged_query=state,
-            judged_relevance=labels[best],
-            highest=max(1, int(self.machine.max()), int(self.human.max(initial=0))),
-            counts={},
-        )
-        return np.stack([measure.values(states) for measure in measures])
 
     def estimates(
         self, rankings: Rankings, measures: Sequence[Measure], queries: Ints, base: Ints
@@ -163,88 +130,69 @@ class Pool:
         Documents with the same probability are replaced together, since only the sum of their
         changes matters.
         """
-        judged = self.planned if self.planned.any() else self.human >= 0
         rows, of = ranges(self.starts[queries], self.starts[queries + 1])
-        rows, of = rows[judged[rows]], of[judged[rows]]
-        order = np.lexsort((self.position[rows], of))
-        rows, of = rows[order], of[order]
-        same = (np.diff(of, append=-1) == 0) & (np.diff(self.probability[rows], append=-1) == 0)
-        last = rows[~same]  # the last document of each step
-        step_of = of[~same]
-        # Every query's states: no document replaced, then the end of each step.
-        state_of = np.concatenate([np.arange(len(queries)), step_of])
-        reached = np.concatenate([np.full(len(queries), -1), self.position[last]])
-        state_order = np.lexsort((reached, state_of))
-        state_of, reached = state_of[state_order], reached[state_order]
+        steps = np.stack([of, -self.probability[rows]], axis=1)[self.used[rows]]
+        begins = np.stack([np.arange(len(queries)), np.full(len(queries), -np.inf)], axis=1)
+        # Every query's states: no document replaced, then all down to each probability.
+        number, reached = np.unique(np.vstack([begins, steps]), axis=0).T
 
         def grades(pairs: Ints, state: Ints) -> Ints:
-            replaced = judged[pairs] & (self.position[pairs] <= reached[state])
+            replaced = self.used[pairs] & (self.probability[pairs] >= -reached[state])
             return np.where(replaced, self.human[pairs], base[pairs])
 
-        scores = self.score(rankings, measures, queries[state_of], grades)
-        begins = reached < 0
-        changes = np.diff(scores, axis=1)[:, ~begins[1:]] / self.probability[last]
-        total = [np.bincount(step_of, row, len(queries)) for row in changes]
-        return scores[:, begins] + np.stack(total)
+        scores = self.score(rankings, measures, queries[number.astype(np.int64)], grades)
+        first = np.flatnonzero(np.isinf(reached))
+        terms = np.diff(scores, axis=1, prepend=0.0) / -reached
+        terms[:, first] = scores[:, first]
+        return np.asarray(np.add.reduceat(terms, first, axis=1))
 
 
 def make_pool(human: Any, machine: Any, plan: Any = None) -> Pool:
     """Join human and machine judgements, and the plan of the human ones, into a pool."""
-    judged = [as_qrels(machine, "machine"), as_qrels(human, "human")]
-    for one in judged:
-        prepare(one)  # raises an error for a document that is judged twice
-    tables = [
-        one.table.select(*PAIR, pl.col("relevance").alias(name)).filter(pl.col(name) >= 0)
-        for one, name in zip(judged, ("machine", "human"), strict=True)
-    ]
-    if not tables[0].height:
-        raise CitebedError(f"{judged[0].name}: the machine judged no document.")
-    both = tables[0].join(tables[1], on=PAIR, how="full", coalesce=True)
-    both = both.join(tables[0].select("query_id").unique(), on="query_id", how="semi")
-    both = both.with_columns(probability=pl.lit(1.0), position=0, planned=False)
-    if plan is not None:
-        both = _with_plan(both, as_run(plan, "plan"))
-    both = both.sort(*PAIR).with_columns(pl.col("machine", "human").fill_null(-1))
-    numbered = Qrels(both.select(*PAIR, relevance=-pl.int_range(pl.len())), judged[0].name)
-    rows = prepare(numbered)  # in the order of the table, queries by their bytes
-    at = -rows.relevance
-    columns = {name: both[name].to_numpy()[at] for name in both.columns if name not in PAIR}
-    return Pool(rows=replace(rows, relevance=np.arange(len(at))), **columns)
+    judged = load_grades(machine, "machine")
+    if not judged.height:
+        raise CitebedError("the machine judged no document.")
+    pool = judged.join(load_grades(human, "human"), on=PAIR, how="full", coalesce=True)
+    pool = pool.join(judged, on="query_id", how="semi")
+    if plan is None:
+        done = pl.col("human").is_not_null()
+        whole = (done | pl.col("machine").is_null()).all().over("query_id")
+        pool = pool.with_columns(probability=pl.lit(1.0), used=done & whole)
+    else:
+        pool = _join_plan(pool, as_run(plan, "plan"))
+    pool = pool.sort(PAIR).with_columns(pl.col("machine", "human").fill_null(-1))
+    numbered = pool.select(*PAIR, relevance=pl.lit(0, pl.Int64))
+    rows = prepare(Qrels(numbered, "plan"))  # in the same order; only a plan may repeat a document
+    columns = {name: pool[name].to_numpy() for name in pool.columns if name not in PAIR}
+    return Pool(rows=replace(rows, relevance=np.arange(pool.height)), **columns)
 
 
-def _with_plan(pool: pl.DataFrame, plan: Run) -> pl.DataFrame:
-    """Add each document's probability and its position in the plan; check that all were judged."""
-    table = plan.table.select(*PAIR, "score").with_columns(planned=True)
-    if not table.height or not table["score"].is_between(1e-6, 1.0).all():
+def _join_plan(pool: pl.DataFrame, plan: Run) -> pl.DataFrame:
+    """Add the probabilities of a plan; check that all its documents were judged."""
+    table = plan.table.select(*PAIR, probability="score")
+    if not table.height or not table["probability"].is_between(1e-6, 1.0).all():
         raise CitebedError(
             f"{plan.name}: the scores of a plan are probabilities, above 0 and up to 1. "
             "Give the plan as citebed wrote it."
         )
-    joined = pool.drop("planned").join(table, on=PAIR, how="left")
-    if joined["planned"].sum() < table.height:
-        other = table.join(pool, on=PAIR, how="anti").row(0)
+    other = table.join(pool, on=PAIR, how="anti")
+    if other.height:
+        query, doc, _ = other.row(0)
         raise CitebedError(
-            f"{plan.name}: the plan has '{other[1]}' for the query '{other[0]}', which the machine "
+            f"{plan.name}: the plan has '{doc}' for the query '{query}', which the machine "
             "did not judge. Give the machine's judgements that the plan was made from."
         )
-    missing = joined.filter(pl.col("planned") & pl.col("human").is_null())
+    missing = table.join(pool.drop_nulls("human"), on=PAIR, how="anti").sort(PAIR)
     if missing.height:
-        query, doc = missing.select(PAIR).sort(PAIR).row(0)
+        query, doc, _ = missing.row(0)
         raise CitebedError(
             f"{missing.height:,} of {count(table.height, 'planned judgement')} are missing, "
             f"'{doc}' for the query '{query}' for one. Judge them first: a score from what is easy "
             "to judge would be biased."
         )
-    position = (-pl.col("score").fill_null(0)).rank("ordinal").over("query_id").cast(pl.Int64) - 1
-    return (
-        joined.sort(*PAIR)
-        .with_columns(
-            position=position,
-            planned=pl.col("planned").fill_null(False),
-            probability=pl.col("score").fill_null(1.0),
-        )
-        .drop("score")
-    )
+    pool = pool.join(table, on=PAIR, how="left")
+    used = pl.col("probability").is_not_null()
+    return pool.with_columns(used=used, probability=pl.col("probability").fill_null(1.0))
 
 
 # --- evaluation -------------------------------------------------------------------------------
@@ -317,15 +265,6 @@ class MachineOptions:
             raise CitebedError(f"the weight of the machine is {self.weight}; expected 0 to 1.")
 
 
-class _Scored(NamedTuple):
-    """A run's scores of the queries that it has: estimates of drawn queries, all by the machine."""
-
-    name: str
-    known: Floats
-    human: Floats
-    machine: Floats
-
-
 def evaluate_with_machine(
     human: Any,
     machine: Any,
@@ -352,122 +291,98 @@ def evaluate_with_machine(
             f"{len(pool.drawn):,} wholly: every document that the machine judged. A corrected "
             "score needs 2 or more. Judge whole queries, or by a plan."
         )
-    scored = [_score_run(pool, run, chosen, options.settings) for run in as_runs(runs)]
-    check_names([each.name for each in scored])
-    rows = [_row(pool, each, at, chosen, options) for each in scored for at in range(len(chosen))]
-    if options.baseline is not None:
-        rows += _differences(pool, scored, chosen, options)
-    return MachineEvaluation(tuple(rows), _notes(pool, options))
+    scored = [(run.name, _score_run(pool, run, chosen, options.settings)) for run in as_runs(runs)]
+    names, base = [name for name, _ in scored], options.baseline
+    check_names(names)
+    wanted: list[tuple[str, str | None, Floats]] = [(name, None, table) for name, table in scored]
+    if base is not None:
+        if base not in names:
+            raise CitebedError(f"there is no run '{base}'; there are: {', '.join(names)}.")
+        table = dict(scored)[base]
+        wanted += [(name, base, other - table) for name, other in scored if name != base]
+    rows = tuple(
+        _estimate_mean(pool, name, against, measure, table[:, at], options)
+        for name, against, table in wanted
+        for at, measure in enumerate(chosen)
+    )
+    return MachineEvaluation(rows, _notes(pool, options))
 
 
-def _score_run(pool: Pool, run: Run, measures: Sequence[Measure], settings: Settings) -> _Scored:
+def _score_run(pool: Pool, run: Run, measures: Sequence[Measure], settings: Settings) -> Floats:
+    """Return a run's scores by measure and query, nan for queries that do not count.
+
+    They are the machine's, the human estimates of drawn queries, and what the same judgements say
+    about the machine's score.
+    """
     rankings = pool.match(run, settings)
-    queries = np.arange(rankings.queries)
-    known = pool.score(rankings, measures, queries, pool.machine)
     counted = rankings.in_run | settings.complete
     drawn = np.flatnonzero(pool.drawn & counted)
-    estimates = [
+    known = pool.score(rankings, measures, np.arange(rankings.queries), pool.machine)
+    human, beside = (
         pool.estimates(rankings, measures, drawn, base)
-        for base in (np.full(len(pool.machine), -1), pool.machine)
-    ]
-    spread = np.full((2, *known.shape), np.nan)
-    spread[0][:, drawn] = estimates[0]
-    # What the same judgements say about the machine's own score.
-    spread[1][:, drawn] = estimates[0] - estimates[1] + known[:, drawn]
-    known = np.where(counted, known, np.nan)
-    return _Scored(run.name, known, *spread)
+        for base in (np.full_like(pool.machine, -1), pool.machine)
+    )
+    scores = np.full((3, *known.shape), np.nan)
+    scores[0] = np.where(counted, known, np.nan)
+    scores[1][:, drawn] = human
+    scores[2][:, drawn] = human - beside + known[:, drawn]
+    return scores
 
 
-def _row(
-    pool: Pool,
-    scored: _Scored,
-    at: int,
-    measures: Sequence[Measure],
+def _estimate_mean(
+    pool: Pool, name: str, base: str | None, measure: Measure, scores: Floats,
     options: MachineOptions,
-    base: _Scored | None = None,
-) -> MachineScore:
-    """Estimate the mean of one measure, or of its differences from another run."""
-    known, human, machine = scored.known[at], scored.human[at], scored.machine[at]
-    if base is not None:
-        known, human = known - base.known[at], human - base.human[at]
-        machine = machine - base.machine[at]
-    queries = np.flatnonzero(~np.isnan(known))
+) -> MachineScore:  # fmt: skip
+    """Estimate the mean of one measure, or of its differences from the run ``base``."""
+    queries = np.flatnonzero(~np.isnan(scores[0]))
+    known, human, machine = scores[:, queries]
+    place = np.flatnonzero(~np.isnan(human))
+    if not len(place):
+        both = f"the run '{name}'" if base is None else f"both '{name}' and '{base}'"
+        raise CitebedError(f"people judged no query of {both}. Judge one, or leave the run out.")
     ids = pool.rows.query_ids.gather(queries).to_list()
-    place = np.flatnonzero(~np.isnan(human[queries]))
-    drawn = queries[place]
-    resampling = options.resampling
-    labels = resampling.labels(ids)
+    resampling, labels = options.resampling, options.resampling.labels(ids)
     strata = None if options.strata is None else [options.strata.get(query, "") for query in ids]
-    sample = Sample(
-        queries=len(queries),
-        drawn=place,
-        clusters=None if labels is None else cluster_codes(labels, len(ids)),
-        strata=None if strata is None else cluster_codes(strata, len(ids)),
-        whole=not pool.planned.any(),
-    )
-    low, high = measures[at].bounds or (-np.inf, np.inf)
-    limits = (low, high) if base is None else (low - high, high - low)
-
-    def mean(weight: float | None) -> PoweredMean:
-        found = powered_mean(
-            human[drawn], machine[drawn], known[queries], sample,
+    whole = options.plan is None
+    sample = Sample(queries=len(ids), drawn=place, clusters=labels, strata=strata, whole=whole)
+    least, most = measure.bounds or (-np.inf, np.inf)
+    limits = (least, most) if base is None else (least - most, most - least)
+    corrected, alone = (
+        powered_mean(
+            human[place], machine[place], known, sample,
             weight=weight, level=resampling.level, generalise=options.generalise,
-        )  # fmt: skip
-        value, below, above = np.clip(found[:3], *limits).tolist()
-        return PoweredMean(value, below, above, found.weight, found.units)
-
-    (alone,) = mean_intervals(
-        known[queries][:, None], clusters=labels, level=resampling.level, seed=resampling.seed,
-        samples=resampling.draws(len(queries)), bounds=[None if np.isinf(low) else limits],
+        )
+        for weight in (options.weight, 0.0)
     )  # fmt: skip
-    both, only = mean(options.weight), mean(0.0)
-    judged = (pool.planned if pool.planned.any() else pool.human >= 0) & np.isin(
-        pool.rows.query, drawn
-    )
+    machine_limits = mean_interval(
+        known, clusters=labels, level=resampling.level, seed=resampling.seed,
+        samples=resampling.draws(len(ids)), bounds=None if measure.bounds is None else limits,
+    )  # fmt: skip
+    value, low, high = np.clip(corrected[:3], *limits).tolist()
+    people, people_low, people_high = np.clip(alone[:3], *limits).tolist()
+    used = pool.used & np.isin(pool.rows.query, queries[place])
     return MachineScore(
-        scored.name, None if base is None else base.name, str(measures[at]),
-        *both[:3], *only[:3], float(known[queries].mean()), alone.low, alone.high, both.weight,
-        len(queries), len(drawn), both.units, int(judged.sum()),
+        name, base, str(measure), value, low, high, people, people_low, people_high,
+        float(known.mean()), machine_limits.low, machine_limits.high, corrected.weight,
+        len(ids), len(place), corrected.units, int(used.sum()),
     )  # fmt: skip
-
-
-def _differences(
-    pool: Pool, scored: Sequence[_Scored], measures: Sequence[Measure], options: MachineOptions
-) -> Iterator[MachineScore]:
-    names = [each.name for each in scored]
-    if options.baseline not in names:
-        raise CitebedError(f"there is no run '{options.baseline}'; there are: {', '.join(names)}.")
-    base = scored[names.index(options.baseline)]
-    for each in scored:
-        if each is not base:
-            for at in range(len(measures)):
-                yield _row(pool, each, at, measures, options, base)
 
 
 def _notes(pool: Pool, options: MachineOptions) -> tuple[str, ...]:
     """Return what a reader of the scores should know about their judgements."""
-    notes = []
-    human = pool.human >= 0
-    unused = human & ~pool.drawn[pool.rows.query]
-    if pool.planned.any():
-        unused = human & ~pool.planned
-        judged = int(pool.planned.sum())
-        notes.append(
-            f"{count(judged, 'human judgement')} of {count(int(pool.drawn.sum()), 'query')}, "
-            "by the plan"
-        )
+    drawn = count(int(pool.drawn.sum()), "query")
+    unused = int(((pool.human >= 0) & ~pool.used).sum())
+    if options.plan is None:
+        why = "of queries that were partly judged"
+        notes = [
+            f"people judged {drawn} of {len(pool.drawn):,} wholly; "
+            "the estimate takes them for a random sample"
+        ]
     else:
-        notes.append(
-            f"people judged {count(int(pool.drawn.sum()), 'query')} of "
-            f"{len(pool.drawn):,} wholly; the estimate takes them for a random sample"
-        )
-    if unused.any():
-        why = "outside the plan" if pool.planned.any() else "of queries that were partly judged"
-        notes.append(f"{count(int(unused.sum()), 'human judgement')} {why}: not used")
-    about = (
-        "queries like these"
-        if options.generalise
-        else "these queries, had people judged all of the machine's pool"
-    )
-    notes.append(f"intervals of the human and corrected scores are about {about}")
-    return tuple(notes)
+        why = "outside the plan"
+        notes = [f"{count(int(pool.used.sum()), 'human judgement')} of {drawn}, by the plan"]
+    if unused:
+        notes.append(f"{count(unused, 'human judgement')} {why}: not used")
+    about = "these queries, had people judged all of the machine's pool"
+    about = "queries like these" if options.generalise else about
+    return (*notes, f"intervals of the human and corrected scores are about {about}")

@@ -135,7 +135,7 @@ def score_run(
     """Score one run under sorted judgements."""
     ranked = rank(run, settings.score_type)
     ranked_in_32_bits = None if settings.score_type == "float" else rank_in_32_bits(run, ranked)
-    rankings = _match(qrels, ranked)
+    rankings = match_checked(qrels, ranked)
     in_32_bits = None if ranked_in_32_bits is None else match(qrels, ranked_in_32_bits)
     matched = AlignedRun(run.name, run.tag, ranked.query_ids, rankings, in_32_bits)
     return score_aligned(qrels.name, matched, measures, settings)
@@ -156,7 +156,7 @@ def score_aligned(
     return RunScores(matched.run, tuple(measures), query_ids, scored, ledger, matched.tag)
 
 
-def _match(qrels: SortedQrels, ranked: Ranked) -> Rankings:
+def match_checked(qrels: SortedQrels, ranked: Ranked) -> Rankings:
     """Match a run and check for repeated documents, in parallel if the run is large."""
     if len(ranked.scores) < _MANY_ROWS:
         check_repeated_documents(ranked)
