@@ -287,21 +287,17 @@ class EngineImport(Import):
             raise CitebedError("--on needs --shard-size above 0.")
         self.shards.size = self.shards.size or SHARD_SIZE
 
-    def _make_paths_local(self, paths: list[str | Path]) -> list[str | Path]:
-        """Return the paths; copy the content of addresses, and return the paths of the copies."""
-        local = []
-        for path in super()._make_paths_local(paths):
-            address = as_address(path)
-            if address is None:
-                local.append(path)
-                continue
-            self.progress.step(f"copying {printable(address)}", 0)
-            folder = self.work.parent / "copies"
-            folder.mkdir(exist_ok=True)
-            copy = fetch_files(self.engine, address, Path(tempfile.mkdtemp(dir=folder))).root
-            self.names.set_name(copy, address)
-            local.append(copy)
-        return local
+    def _make_local(self, path: str | Path) -> str | Path:
+        """Return a path; for an address, that of a copy of its content."""
+        address = as_address(path)
+        if address is None:
+            return super()._make_local(path)
+        self.progress.step(f"copying {printable(address)}", 0)
+        folder = self.work.parent / "copies"
+        folder.mkdir(exist_ok=True)
+        copy = fetch_files(self.engine, address, Path(tempfile.mkdtemp(dir=folder))).root
+        self.names.set_name(copy, address)
+        return copy
 
     def _reader(self, only: tuple[str, ...], workers: int) -> Reader:
         return EngineReader(
