@@ -220,13 +220,17 @@ def _run(arguments: list[str], stdin: str) -> Ran:
     return Ran(code, out.buffer.getvalue(), said)
 
 
+_WITH_FINDINGS = ("check", "lint")
+"""Commands that print findings and exit with 1."""
+
+
 def _badly_ended(ran: Ran, arguments: list[str], case: Case) -> Failure | None:
     verb = case.target
     told = ran.code == 1 and "MemoryError" not in ran.err  # then tracebacks are for CITEBED_DEBUG
     if ran.code not in (0, 1) or ("Traceback" in ran.err and not told):
         what = (_ERROR.findall(ran.err) or [""])[-1]
         return Failure(f"exit {ran.code}", place_of(ran.err), what[:300], ran.err)
-    if ran.code == 1 and "citebed: " not in ran.err and arguments[0] != "lint":
+    if ran.code == 1 and "citebed: " not in ran.err and arguments[0] not in _WITH_FINDINGS:
         return Failure("silent", verb, f"exit 1 without a message: {ran.err[-200:]!r}")
     if ran.code == 0 and "--json" in arguments and "--help" not in arguments:
         try:

@@ -29,6 +29,7 @@ _TEXTS = (
     *("@draft-tex", "@draft-md", "@draft-txt", "@draft-docx", "@draft-odt", "@draft-ipynb"),
     *("@draft-typ", "@draft-rst", "-", "Smoothing ranks apples [1].", "!", "![1]"),
 )
+_DRAFTS = ("@draft-tex", "@draft-md", "@draft-txt", "@draft-docx", "!nowhere.tex", "!c")
 _OUT = (">out.run", ">out.run.gz", ">out.parquet", ">sub/out.run", "!>c", "!>new/")
 _MODELS = (
     *("bm25", "bm25(k1=0.9,b=0.4)+rm3", "kl(mu=10)+feedback(terms=5)", "ql", "cosine", "okapi"),
@@ -59,7 +60,15 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--author": ("Smith, Ann", "!"),
     "--sort": ("best", "newest", "oldest", "title", "cited", "!no"),
     "find --start": ("0", "3", "!-1"),
-    "drafts": ("@draft-tex", "@draft-md", "@draft-txt", "@draft-docx", "!nowhere.tex", "!c"),
+    "drafts": _DRAFTS,
+    "check sources": _DRAFTS,
+    "fill sources": _DRAFTS,
+    "--fail-on": ("error", "never", "!no"),
+    "--sarif": (">check.sarif", "-", "!>c", "!>new/x"),
+    "--gap-probability": ("0.5", "!2", "!nan"),
+    "--write": (">filled.tex", "!>new/x"),
+    "--machine": _QRELS,
+    "--plan": ("@run", "!@qrels"),
     "qrels": _QRELS,
     "before": _QRELS,
     "after": _QRELS,
@@ -235,8 +244,8 @@ _CHANCES = {
     "qrels expand --at-least": 0.6,
 }
 _REQUIRED, _ARGUMENT, _OPTION, _ODD = 0.99, 0.9, 0.1, 0.15
-_NOT_DRAWN = ("demo", "docs", "serve", "campaign")
-"""Commands that take no files, serve without end, or work on a database. Files of campaigns have
+_NOT_DRAWN = ("demo", "docs", "serve", "lsp", "mcp", "watch", "campaign")
+"""Commands that take no files, run without end, or work on a database. Files of campaigns have
 targets of their own, and other tests run the commands.
 """
 

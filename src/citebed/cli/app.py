@@ -38,7 +38,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "search": ("search", "Search with a set of queries and save the rankings."),
     "recommend": ("recommendation", "Recommend papers that a text should cite."),
     "check": ("check", "Check the references of a draft."),
-    "fill": ("fill", "Find missing citations in a draft, suggest papers, fill them in."),
+    "fill": ("fill", "Find papers for the missing citations of a draft."),
     "lsp": ("editors", "Start the language server for editors."),
     "find": ("search", "Look up documents by words, author, year or key."),
     "tune": ("search", "Tune ranking weights on your drafts or judgements."),

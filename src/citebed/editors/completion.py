@@ -178,7 +178,7 @@ def end_of_sentence(text: str, at: int, sentence: str) -> int:
     own = re.compile(r"\w*\Z").search(text, 0, at)
     rest = re.compile(r"\w*").match(text, at)
     place, end = own.start() if own else at, rest.end() if rest else at
-    last = re.compile(rf"\b{re.escape(words[-1])}\b{_MARKUP_END}" if words else r"(?!)")
+    last = compile_regex(rf"\b{re.escape(words[-1])}\b{_MARKUP_END}" if words else r"(?!)")
     match = last.search(text, place, stop)
     return match.end(1) if match else end
 

@@ -260,11 +260,12 @@ def _checked(document: pypdfium2.PdfDocument, paper: ReadPaper, data: bytes) -> 
             "written from right to left: columns, and words of other scripts, may be in the wrong "
             "order"
         )
+    wide = sum(width > _SLIDES * height for width, height in paper.pages)
+    are_slides = wide > len(paper.pages) / 2
     if not text.strip():
-        notes.append("it has no running text")
+        notes.append("it has no running text" + "; it may be slides" * are_slides)
     elif not paper.references:
-        wide = sum(width > _SLIDES * height for width, height in paper.pages)
-        kind = "slides" if wide > len(paper.pages) / 2 else "a paper without citations"
+        kind = "slides" if are_slides else "a paper without citations"
         notes.append(f"no reference list found; it may be {kind}")
     return replace(paper, notes=(*notes, *paper.notes))
 

@@ -433,7 +433,7 @@ def _hint(written: str) -> str:
 # --- Placeholders in the syntax of each format ----------------------------------------------------
 
 
-_TEX_COMMAND = re.compile(r"\\([A-Za-z]*[Cc]ite[A-Za-z]*+)\*?")
+_TEX_COMMAND = compile_regex(r"\\([A-Za-z]*[Cc]ite[A-Za-z]*+)\*?")
 _NOTE_COMMAND = compile_regex(
     r"\\(?:todo|TODO|fixme|FIXME)\*?(?:\[[^][\n]*+\])?\{\s*+(?:please )?"
     r"(?:(?:add|insert|find|put|get|needs?|missing) )?(?:(?:an?|the|some|more) )?"
@@ -632,7 +632,7 @@ def _own_style(text: str, form: str) -> Style:
 
 
 _LABEL = re.compile(r"[\w][\w:.-]*")
-_PANDOC_KEY = re.compile(r"\w++(?:[:.#$%&+?<>~/-]\w++)*+")
+_PANDOC_KEY = compile_regex(r"\w++(?:[:.#$%&+?<>~/-]\w++)*+")
 
 
 def fill_spans(data: bytes, chosen: Mapping[Span, Sequence[str]], form: str) -> bytes:

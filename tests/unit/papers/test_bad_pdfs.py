@@ -16,9 +16,13 @@ from citebed.papers.child_process import PaperFile, PaperProblem, read_paper
 from citebed.papers.paper import ReadPaper
 
 WHOLE = set_paper()
+_PORTRAIT, _LANDSCAPE = b"[0 0 612 792]", b"[0 0 992 792]"
 SLIDES = plain_pdf([["# Elms", "a point", "another point", "a third"]] * 4).replace(
-    b"[0 0 612 792]", b"[0 0 992 792]"
+    _PORTRAIT, _LANDSCAPE
 )
+TALKATIVE = plain_pdf(
+    [["# Elms", "", *["Elms grow in gardens of all kinds and sizes."] * 9]] * 4
+).replace(_PORTRAIT, _LANDSCAPE)
 REFUSED = {
     "an empty file": (b"", "an empty file, not a PDF"),
     "blanks": (b" \n ", "an empty file, not a PDF"),
@@ -59,7 +63,8 @@ NOTED = {
         WHOLE.replace(b"%%EOF", b""),
         "its end is missing; citebed read",
     ),
-    "slides": (SLIDES, "no reference list found; it may be slides"),
+    "slides": (SLIDES, "it has no running text; it may be slides"),
+    "slides with sentences": (TALKATIVE, "no reference list found; it may be slides"),
     "no references": (
         plain_pdf([["# Elms", "", *["Elms grow in gardens of all kinds and sizes."] * 9]]),
         "no reference list found; it may be a paper without citations",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import json
 import re
 import subprocess
@@ -155,10 +156,10 @@ def test_possessive_patterns_of_modules_use_citebed_text_regex() -> None:
 
 
 class _Names(dict[str, Any]):
-    """A module's names; what only a function knows is taken for a letter."""
+    """A module's names and built-in functions; what only a function knows is taken for a letter."""
 
-    def __missing__(self, name: str) -> str:
-        return "x"
+    def __missing__(self, name: str) -> Any:
+        return getattr(builtins, name, "x")
 
 
 def test_possessive_patterns_in_functions_use_citebed_text_regex() -> None:
