@@ -122,19 +122,16 @@ def annotation_xml(annotation: Annotation) -> str:
         lines.append(
             f"\t\t<context id={quoteattr(context.context_id)} section={quoteattr(context.section)}>"
         )
-        lines += [f"\t\t\t{_sentence_xml(sentence)}" for sentence in context.sentences]
+        for sentence in context.sentences:
+            cites = f" cites={quoteattr(','.join(sentence.cites))}" if sentence.cites else ""
+            mark = ' anonymised="true"' if sentence.anonymised else ""
+            lines.append(f"\t\t\t<s{cites}{mark}>{escape(sentence.text)}</s>")
         lines.append("\t\t</context>")
     lines += ["\t</contexts>", "\t<references>"]
     for reference in annotation.references:
         stated = escape(reference.doi or reference.url or "")
         lines.append(f"\t\t<reference id={quoteattr(reference.ref_id)}>{stated}</reference>")
     return _NOT_XML.sub("", "\n".join([*lines, "\t</references>", "</doc>", ""]))
-
-
-def _sentence_xml(sentence: AnnotatedSentence) -> str:
-    cites = f" cites={quoteattr(','.join(sentence.cites))}" if sentence.cites else ""
-    mark = ' anonymised="true"' if sentence.anonymised else ""
-    return f"<s{cites}{mark}>{escape(sentence.text)}</s>"
 
 
 def dois_lines(annotation: Annotation) -> str:

@@ -16,11 +16,11 @@ from citebed.papers.annotation import (
     AnnotatedReference,
     AnnotatedSentence,
     Annotation,
-    Candidate,
 )
 from citebed.papers.paper import Box, PlacedText, ReadPaper, ReadParagraph
 from citebed.papers.reference_matcher import LIKELY, ReferenceMatcher
 from citebed.papers.references import REPEATED_AUTHORS, ParsedReference, parse_reference
+from citebed.papers.vocabulary import phrases
 from citebed.records import Sentence
 from citebed.text.anonymise import anonymise
 from citebed.text.headings import BELOW, is_under
@@ -48,11 +48,7 @@ _INITIAL = re.compile(r"([^\W\d_])\.\s")
 _BRACKET = re.compile(r"\[([^\[\]]{1,300})\]")
 _PARTED = re.compile(r"\s*[,;]\s*")
 _ROUND = re.compile(r"\((\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,30})\)")
-_COUNTED = re.compile(
-    r"(?:\b(?:eqs?|equations?|steps?|items?|figs?|figures?|tables?|cases?|lines?|inequalit\w+"
-    r"|examples?|conditions?|of|by|in|from|and)\b\.?|=)\s?$",
-    re.IGNORECASE,
-)
+_COUNTED = re.compile(rf"(?:\b(?:{phrases('counted')})\b\.?|=)\s?$", re.IGNORECASE)
 _RAISED = re.compile("(?<![⁰¹²³⁴-⁹⁻])[⁰¹²³⁴-⁹](?:[⁰¹²³⁴-⁹]|[,;⁻–-] ?(?=[⁰¹²³⁴-⁹])){0,40}")
 _DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻;", "0123456789-,")
 _POWER = re.compile(
@@ -115,20 +111,13 @@ class ReferenceIndex:
             parts = [part.replace(" ", "") for part in _PARTED.split(match[1].strip())]
             if parts[0] in self.ids and not parts[0].isdigit():
                 own.append(Marker(*match.span(), tuple(part for part in parts if part in self.ids)))
-        patterns = [(_RAISED, _POWER, _CHARGE), (_NAMED_REF, None, None)]
-        patterns += [(_ROUND, _COUNTED, None)] if self.round_cite else []
-        for pattern, others_before, others_behind in patterns if self.is_numbered else ():
-            for match in pattern.finditer(text):
-                group = match.lastindex or 0
-                cites = numbers(match[group].replace(" and ", ",").translate(_DIGITS))
-                before = text[max(0, match.start() - 14) : match.start()]
-                if (
-                    cites
-                    and self.ids.issuperset(cites)
-                    and not (others_before and others_before.search(before))
-                    and not (others_behind and others_behind.match(text, match.end()))
-                ):
-                    own.append(Marker(*match.span(0 if pattern is _ROUND else group), cites))
+        forms = [(_RAISED, _POWER, _CHARGE), (_NAMED_REF, None, None)]
+        forms += [(_ROUND, _COUNTED, None)] if self.round_cite else []
+        for form in forms if self.is_numbered else ():
+            for match, cites in _numbers_in(text, *form):
+                group = 0 if match.re is _ROUND else match.lastindex or 0
+                if cites and self.ids.issuperset(cites):
+                    own.append(Marker(*match.span(group), cites))
         own.sort(key=lambda marker: marker.start)
         starts = [marker.start for marker in own]
         found = [*own]
@@ -143,14 +132,12 @@ class ReferenceIndex:
     def _note_links(self, text: str, content: PlacedText | None) -> list[Link]:
         """Return the numbers of footnotes with the works that the footnotes cite."""
         links = []
-        for match in _RAISED.finditer(text):
+        for match, notes in _numbers_in(text, _RAISED, _POWER):
             boxes = content.boxes(*match.span())[:1] if content else ()
-            notes = numbers(match[0].translate(_DIGITS)) or ()
             names = [
                 each for note in notes for each in (note, *(f"{note}@{b.page}" for b in boxes))
             ]
-            cites = unique(cite for name in names for cite in self.by_note.get(name, ()))
-            if cites and not _POWER.search(text[max(0, match.start() - 14) : match.start()]):
+            if cites := unique(cite for name in names for cite in self.by_note.get(name, ())):
                 links.append(Link(*match.span(), cites, _NOTED))
         return links
 
@@ -177,36 +164,54 @@ class ReferenceIndex:
                 yield Link(match.start(), match.end(), tuple(unique(cites)), _UNUSUAL)
 
     def _link(self, marker: Marker) -> Link:
-        cites: list[str] = []
-        missing = 0
-        for cite in marker.cites:
-            is_id = cite in self.ids and (self.is_numbered or not cite.isdigit())
-            ids = (cite,) if is_id else self.entries_named(cite)
-            if len(ids) == 1:
-                cites.append(ids[0])
-            else:
-                missing += 1
-        confidence = _INCOMPLETE if missing else 0.995 - 0.02 * min(self.gaps, 5)
-        return Link(marker.start, marker.end, tuple(cites), confidence)
+        named = [
+            (cite,)
+            if cite in self.ids and (self.is_numbered or not cite.isdigit())
+            else self.entries_named(cite)
+            for cite in marker.cites
+        ]
+        cites = tuple(ids[0] for ids in named if len(ids) == 1)
+        complete = 0.995 - 0.02 * min(self.gaps, 5)
+        confidence = complete if len(cites) == len(named) else _INCOMPLETE
+        return Link(marker.start, marker.end, cites, confidence)
 
     def entries_named(self, cite: str) -> tuple[str, ...]:
         """Return the entries that have the name and year of a citation."""
         year = _YEAR.search(cite)
-        before = _NAMES_END.split(cite, maxsplit=1)[0]
-        name = _plain(before)
+        name = _plain(_NAMES_END.split(cite, maxsplit=1)[0])
         if year is None or not name:
             return ()
-        exact = self.by_name.get((name, year[0]), ())
-        if len(exact) > 1 and (initial := _INITIAL.match(cite)):
-            known = self.by_name.get((f"{initial[1].lower()}. {name}", year[0]), ())
-            exact = tuple(each for each in exact if each in known)
-        if len(exact) > 1:  # as many authors, and the second name
-            names = [_plain(name) for name in _NAMES_END.split(cite) if name.strip(" .")]
-            number = _MANY if _OTHERS.search(cite) else min(len(names), 2)
-            key = f"{names[0]} {names[1]}" if number == 2 else f"{name} {number}"
-            known = self.by_name.get((key, year[0]), ())
-            exact = tuple(each for each in exact if each in known)
-        return exact
+        named = self.by_name.get((name, year[0]), ())
+        if len(named) < 2:
+            return named
+        keys = []
+        if initial := _INITIAL.match(cite):
+            keys.append(f"{initial[1].lower()}. {name}")
+        # As many authors, and the second name.
+        names = [_plain(each) for each in _NAMES_END.split(cite) if each.strip(" .")]
+        number = _MANY if _OTHERS.search(cite) else min(len(names), 2)
+        keys.append(f"{names[0]} {names[1]}" if number == 2 else f"{name} {number}")
+        for key in keys:
+            if len(named) > 1:
+                known = self.by_name.get((key, year[0]), ())
+                named = tuple(each for each in named if each in known)
+        return named
+
+
+def _numbers_in(
+    text: str,
+    form: re.Pattern[str],
+    before: re.Pattern[str] | None = None,
+    behind: re.Pattern[str] | None = None,
+) -> Iterator[tuple[re.Match[str], tuple[str, ...]]]:
+    """Yield the numbers printed in one form, unless the text ``before`` or ``behind`` fits."""
+    for match in form.finditer(text):
+        head = text[max(0, match.start() - 14) : match.start()]
+        if not (before and before.search(head)) and not (
+            behind and behind.match(text, match.end())
+        ):
+            inside = match[match.lastindex or 0].replace(" and ", ",").translate(_DIGITS)
+            yield match, numbers(inside) or ()
 
 
 def index_references(
@@ -241,14 +246,12 @@ def index_references(
             for name in names:
                 if ref_id not in by_name[name, year]:
                     by_name[name, year].append(ref_id)
-    numbers_used = {int(ref_id) for ref_id in ids if ref_id.isdigit()}
-    gaps = max(numbers_used, default=0) - len(numbers_used)
     index = {key: tuple(some) for key, some in by_name.items()}
     known = {ref_id for ref_id in ids if ref_id.isdigit()}
+    gaps = max(map(int, known), default=0) - len(known)
     square = {cite for text in texts for marker in markers(text) for cite in marker.cites} & known
-    round_ = {
-        cite for text in texts for m in _ROUND.finditer(text) for cite in numbers(m[1]) or ()
-    } & known
+    round_ = {cite for text in texts for _, some in _numbers_in(text, _ROUND) for cite in some}
+    round_ &= known
     most = max(_MOST * len(known), 1)
     round_cite = len(square) <= _FEW_SQUARE * len(known) and len(round_) >= most
     by_name_only = ReferenceIndex(frozenset(ids), index, gaps, is_numbered=False)
@@ -265,13 +268,7 @@ def _plain(name: str) -> str:
     return _ACCENTS.sub("", words[-1]) if words else ""
 
 
-_REVIEWS = re.compile(
-    r"\bbackground\b|\b(?:prior|previous|existing|earlier|related|past)\b|\bliterature\b"
-    r"|state.of.the.art|\breview of\b|\bsurvey of\b",
-    re.IGNORECASE,
-)
-"""Headings of sections about earlier work."""
-
+_REVIEWS = re.compile(phrases("heading_of_review"), re.IGNORECASE)
 _LEAST_CITING, _LEAST_SHARE = 4, 0.7
 """Citing paragraphs in a section of related work without such a heading."""
 
@@ -307,10 +304,8 @@ def annotate(
         if part is not None and linked:
             sentences = tuple(_sentences(paragraph, linked))
             confidence = min(sentence.confidence for sentence in sentences)
-            number = f"{len(contexts) + 1:02d}"
-            contexts.append(
-                AnnotatedContext(number, part, paragraph.section, confidence, sentences)
-            )
+            context = (f"{len(contexts) + 1:02d}", part, paragraph.section, confidence, sentences)
+            contexts.append(AnnotatedContext(*context))
     notes = list(_disagreements(texts, links, index))
     if not contexts and sections and (citing := sum(map(bool, links))):
         notes.insert(
@@ -352,13 +347,9 @@ def _disagreements(
             yield f"{count(len(printed), 'citation marker')}, but no reference list was found"
         return
     if index.is_numbered and all(map(str.isdigit, index.ids)):
-        raised = (
-            cite
-            for text in texts
-            for match in _RAISED.finditer(text)
-            if not _POWER.search(text[max(0, match.start() - 14) : match.start()])
-            for cite in numbers(match[0].translate(_DIGITS)) or ()
-        )
+        raised = [
+            cite for t in texts for _, some in _numbers_in(t, _RAISED, _POWER) for cite in some
+        ]
         known = {int(each) for each in index.ids}
         used = {int(cite) for cite in (*every, *raised) if cite.isdigit() and len(cite) < 4}
         last = max(known)
@@ -394,21 +385,16 @@ def _parts(
     If no heading names related work, the section after the introduction counts as related work,
     provided that at least 70 % of its paragraphs have citations.
     """
-    named = {each: part_of(each, sections) for each in (p.section for p in paper.paragraphs)}
-    tops = list(unique(_top(section) for section in named))
+    named = {p.section: part_of(p.section, sections) for p in paper.paragraphs}
+    tops = unique(map(_top, named))
     first = next((at for at, top in enumerate(tops) if part_of(top, ("introduction",))), len(tops))
     if "related work" not in sections or "related work" in named.values() or first + 1 >= len(tops):
         return named
-    second = tops[first + 1]
-    cites = [
-        bool(linked)
-        for p, linked in zip(paper.paragraphs, links, strict=True)
-        if _top(p.section) == second
-    ]
+    second = [section for section in named if _top(section) == tops[first + 1]]
+    pairs = zip(paper.paragraphs, links, strict=True)
+    cites = [bool(linked) for paragraph, linked in pairs if paragraph.section in second]
     if sum(cites) >= _LEAST_CITING and sum(cites) >= _LEAST_SHARE * len(cites):
-        return {
-            each: "related work" if _top(each) == second else part for each, part in named.items()
-        }
+        named |= dict.fromkeys(second, "related work")
     return named
 
 
@@ -477,16 +463,20 @@ def annotate_references(
     """Yield the references, each linked to its paper if one matches."""
     matched = against.candidates(parsed) if against else [()] * len(parsed)
     for ref_id, boxes, reference, candidates in zip(ids, places, parsed, matched, strict=True):
-        best = candidates[0] if candidates and candidates[0].probability >= LIKELY else None
-        doi = reference.doi or (best.doi if best else None)
+        confidence = 1.0 if reference.doi else max(reference.confidence, 0.5)
+        best = None
+        if candidates:  # the probability that it is linked, or left without a link, correctly
+            probability = candidates[0].probability
+            best = candidates[0] if probability >= LIKELY else None
+            confidence = probability if best else 1 - probability
+        on_arxiv = f"https://arxiv.org/abs/{reference.arxiv}" if reference.arxiv else None
         yield AnnotatedReference(
             ref_id=ref_id,
             text=reference.text,
-            doi=doi,
-            url=reference.url
-            or (f"https://arxiv.org/abs/{reference.arxiv}" if reference.arxiv else None),
+            doi=reference.doi or (best.doi if best else None),
+            url=reference.url or on_arxiv,
             doc_id=best.doc_id if best else None,
-            confidence=_link_confidence(reference, candidates),
+            confidence=confidence,
             boxes=boxes,
             title=reference.title,
             authors=reference.authors,
@@ -495,11 +485,3 @@ def annotate_references(
             arxiv=reference.arxiv,
             candidates=tuple(candidates),
         )
-
-
-def _link_confidence(reference: ParsedReference, candidates: Sequence[Candidate]) -> float:
-    """Return the probability that a reference is linked, or left without a link, correctly."""
-    if candidates:
-        probability = candidates[0].probability
-        return probability if probability >= LIKELY else 1 - probability
-    return 1.0 if reference.doi else max(reference.confidence, 0.5)

@@ -9,46 +9,29 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from citebed.papers.pages import Line
 from citebed.papers.paper import PlacedText, ReferenceEntry
-from citebed.papers.reference_list import between, has_letters_of_size
+from citebed.papers.reference_list import follow_numbers, has_letters_of_size
 from citebed.papers.references import REPEATED_AUTHORS, ParsedReference, parse_reference
 from citebed.papers.structure import Kind, Style, letters_only
+from citebed.papers.vocabulary import phrases
 from citebed.text.names import NAME, family_name
 from citebed.text.regex import compile_regex
 
 _NUMBER = re.compile(r"(\d{1,3})(?:$|(?=[^\d.,)\]–-]|[.)]\s)\s*[.)]?\s*(?=\S))")
 _FEWEST, _MOST_STARTS = 4, 50
 """Fewest footnotes of a paper that cites in them, and most lines to try as the first footnote."""
-_FAR, _FAR_AFTER_GAP = 500, 150
+_FAR = (500, 150)
 """Lines within which the next footnote must follow, and the next but one if one is missing."""
-_BETWEEN = re.compile(
-    r";\s+|(?<=[.)])\s+(?=(?:vgl|siehe|s\. auch|dazu|hierzu|so auch|ähnlich|ferner|anders|zuletzt"
-    r"|grundlegend|see|cf|compare|but see|voir|véase)\b)",
-    re.IGNORECASE,
-)
-"""The separator of works in a footnote."""
-_CUE = re.compile(
-    r"(?:(?:vgl|siehe|s|dazu|hierzu|so|ähnlich|ferner|auch|etwa|nur|zuletzt|grundlegend"
-    r"|zum folgenden|statt vieler|näher|ausführlich|see|also|cf|compare|e\.g|but|for example"
-    r"|z\. ?b|voir|véase|hier)\b[.,:]?\s+)+",
-    re.IGNORECASE,
-)
-_PROSE = re.compile(
-    r"(?:zu[rm]?|im|in|der|die|das|den|dem|es|bei|eine[rnms]?|mit|von|the|on|for|as|this|these|an?)\b",
-    re.IGNORECASE,
-)
-"""Words that begin a sentence in a footnote, but never a reference."""
+_BETWEEN = re.compile(rf";\s+|(?<=[.)])\s+(?=(?:{phrases('next_in_footnote')})\b)", re.IGNORECASE)
+_CUE = re.compile(rf"(?:(?:{phrases('footnote_cue')})\b[.,:]?\s+)+", re.IGNORECASE)
+_PROSE = re.compile(rf"(?:{phrases('prose_in_footnote')})\b", re.IGNORECASE)
 _LATER = compile_regex(rf"(?<=[a-zäöüß] )(?=[A-Z][\w.’'-]+ ){NAME}(?:\s\([\w.]{{2,6}}\))?\s?[,:(]")
 """The author of a reference after the words that introduce it."""
-_AGAIN = re.compile(
-    r"(?:ebd\b|ebenda\b|ibid\b|ibidem\b|id\b\.|idem\b(?!, .{12})|loc\. ?cit|a\. ?a\. ?o\b)",
-    re.IGNORECASE,
-)
-"""A short form for the work that was cited last."""
+_AGAIN = re.compile(f"(?:{phrases('ibid')})", re.IGNORECASE)
 _EARLIER = re.compile(
     r"\((?:wie )?(?:Anm|Fn|Fußn|Fußnote|Anmerkung|n|note|supra note)\.? ?(\d{1,3})\)"
     r"|\b(?:supra note|supra n\.|see n\.|see note|Fn\.|Anm\.) ?(\d{1,3})\b",
@@ -117,25 +100,18 @@ def find_footnotes(lines: Sequence[Line], kinds: Sequence[Kind], style: Style) -
     ]
 
 
-def _longest_chain(small: Sequence[Line], places: dict[int, list[int]]) -> list[tuple[int, int]]:
+def _longest_chain(
+    small: Sequence[Line], places: Mapping[int, Sequence[int]]
+) -> list[tuple[int, int]]:
     """Return the longest sequence of numbers that count up from 1, with their lines."""
-    best: list[tuple[int, int]] = []
-    for begin in places.get(1, ())[:_MOST_STARTS]:
-        chain = [(1, begin)]
-        while True:
-            last = chain[-1]
-            following = (
-                (last[0] + step, at)
-                for step, far in ((1, _FAR), (2, _FAR_AFTER_GAP), (3, _FAR_AFTER_GAP))
-                for at in between(places.get(last[0] + step, ()), last[1], last[1] + far)
-                if has_letters_of_size(small[at], small[begin].size)
-            )
-            found = next(following, None)
-            if found is None:
-                break
-            chain.append(found)
-        best = max(best, chain, key=len)
-    return best
+
+    def count_up(begin: int) -> list[tuple[int, int]]:
+        size = small[begin].size
+        return follow_numbers(
+            places, 1, begin, _FAR, lambda _, at: has_letters_of_size(small[at], size)
+        )
+
+    return max(map(count_up, places.get(1, ())[:_MOST_STARTS]), key=len, default=[])
 
 
 def cite_in_footnotes(
@@ -160,44 +136,47 @@ def cite_in_footnotes(
                 start = later.start() if later else start
             part = content.part(start, end)
             at = match.end() if match else end
-            work = works.find(part, last, cited)
-            if work is not None:
+            if (work := works.find(part, last, cited)) is not None:
                 found.append(work)
                 last = work
         cited[number] = tuple(dict.fromkeys(found))
-    return works.entries, {number: some for number, some in cited.items() if some}
+    entries = [work.entry for work in works.works]
+    return entries, {number: some for number, some in cited.items() if some}
+
+
+@dataclass
+class _Work:
+    """A work that the paper cites, with the family names and the words of its reference."""
+
+    entry: ReferenceEntry
+    text: str
+    families: list[str]
+    words: set[str]
+    used: int = 0
+    """Number of citations before its last one, and that one."""
 
 
 class _Works:
     """The works that a paper has cited so far."""
 
     def __init__(self, listed: Sequence[ReferenceEntry]) -> None:
-        self.entries: list[ReferenceEntry] = []
-        self._parsed: list[ParsedReference] = []
-        self._families: list[list[str]] = []
-        self._words: list[set[str]] = []
-        self._used: list[int] = []
+        self.works: list[_Work] = []
         self._by_family: dict[str, list[int]] = defaultdict(list)
-        self._number_listed = len(listed)
+        self._number_listed, self._number_used = len(listed), 0
         for entry in listed:
             parsed = parse_reference(entry.printed)
             families = _families(parsed)
-            if REPEATED_AUTHORS.match(parsed.text) and self._families:
-                families = self._families[-1]
+            if REPEATED_AUTHORS.match(parsed.text) and self.works:
+                families = self.works[-1].families
             elif not families and (first := _NAME.search(parsed.text)):
                 families = [letters_only(first[0])]
             self._add(entry, parsed, families)
 
-    def _add(self, entry: ReferenceEntry, parsed: ParsedReference, authors: list[str]) -> int:
-        work = len(self.entries)
-        self.entries.append(entry)
-        self._parsed.append(parsed)
-        self._families.append(authors)
-        self._words.append(_words(parsed.text))
-        self._used.append(0)
-        for family in authors:
-            self._by_family[family].append(work)
-        return work
+    def _add(self, entry: ReferenceEntry, parsed: ParsedReference, families: list[str]) -> int:
+        for family in families:
+            self._by_family[family].append(len(self.works))
+        self.works.append(_Work(entry, parsed.text, families, _words(parsed.text)))
+        return len(self.works) - 1
 
     def find(
         self, part: PlacedText, last: int | None, cited: dict[str, tuple[int, ...]]
@@ -209,31 +188,35 @@ class _Works:
         families = set(map(letters_only, _NAME.findall(text[:120])))
         authors: list[str] = []
         if last is not None and _SAME_AUTHOR.match(text):
-            authors = self._families[last]
+            authors = self.works[last].families
             families.update(authors)
 
-        def similarity(work: int) -> tuple[float, int]:
+        def similarity(at: int) -> tuple[float, int]:
             """Compare names and titles; of equal works, the one cited last is the likeliest."""
-            own = self._families[work]
-            names = sum(family in families for family in own) / max(len(own), 1)
-            others = bool(_OTHERS.search(text)) != bool(_OTHERS.search(self._parsed[work].text))
-            title = words - {*own}
-            share = len(title & self._words[work]) / max(len(title), 1)
-            return names - _OTHER_NUMBER * others + 2 * share, self._used[work]
+            work = self.works[at]
+            names = sum(name in families for name in work.families) / max(len(work.families), 1)
+            others = bool(_OTHERS.search(text)) != bool(_OTHERS.search(work.text))
+            title = words - {*work.families}
+            share = len(title & work.words) / max(len(title), 1)
+            return names - _OTHER_NUMBER * others + 2 * share, work.used
 
-        works = [work for name in sorted(families) for work in self._by_family.get(name, ())]
+        def shared(at: int) -> float:
+            """Return the share of words that the footnote and a work have in common."""
+            own = self.works[at].words
+            return len(words & own) / max(min(len(words), len(own)), 1)
+
+        works = [at for name in sorted(families) for at in self._by_family.get(name, ())]
         if earlier := _EARLIER.search(text):
             noted = cited.get(earlier[1] or earlier[2], ())
             return self._use(max(noted or works, key=similarity, default=None))
         year = _YEAR.search(text)
-        dated = [work for work in works if year and year[0] in self._parsed[work].text]
+        dated = [at for at in works if year and year[0] in self.works[at].text]
         best = max(dated or works, key=similarity, default=None)
         is_full = len(text) >= _SHORTEST and year is not None and not _PROSE.match(text)
         if is_full and not (dated and best is not None and best < self._number_listed):
-            anonymous = [work for work, some in enumerate(self._families) if not some]
-            same = [(self._shared(work, words), work) for work in (*dated, *anonymous)]
-            shared, best = max(same, default=(0.0, None))
-            best = best if shared > _SAME_WORK else None
+            anonymous = [at for at, work in enumerate(self.works) if not work.families]
+            same = max(((shared(at), at) for at in (*dated, *anonymous)), default=(0.0, None))
+            best = same[1] if same[0] > _SAME_WORK else None
         if best is not None or not is_full:
             return self._use(best)
         parsed = parse_reference(text)
@@ -242,14 +225,11 @@ class _Works:
             return None
         return self._use(self._add(ReferenceEntry("", part, text), parsed, authors))
 
-    def _shared(self, work: int, words: set[str]) -> float:
-        """Return the share of words that a footnote and a work have in common."""
-        return len(words & self._words[work]) / max(min(len(words), len(self._words[work])), 1)
-
-    def _use(self, work: int | None) -> int | None:
-        if work is not None:
-            self._used[work] = max(self._used) + 1
-        return work
+    def _use(self, at: int | None) -> int | None:
+        if at is not None:
+            self._number_used += 1
+            self.works[at].used = self._number_used
+        return at
 
 
 def _words(text: str) -> set[str]:

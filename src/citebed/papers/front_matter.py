@@ -8,24 +8,19 @@ Article". Authors are the names next to the title. Properties count only if the 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
-from itertools import pairwise, takewhile
-from typing import NamedTuple
+from functools import partial
+from itertools import chain, pairwise, takewhile
 
 from citebed.papers.pages import Line, group_while
 from citebed.papers.paragraphs import place_texts
 from citebed.papers.properties import Properties
 from citebed.papers.structure import Kind, Style, has_size, plain_heading
+from citebed.papers.vocabulary import phrases
 from citebed.text.identifiers import doi_in
-from citebed.text.names import (
-    NAME,
-    NOT_NAMES,
-    display_name,
-    name_from_display,
-    name_from_parts,
-)
+from citebed.text.names import NAME, NOT_NAMES, display_name, name_from_display, name_from_parts
 from citebed.text.normalise import fold, unique
 from citebed.text.regex import compile_regex
 from citebed.wording import count
@@ -36,73 +31,19 @@ _ABSTRACT = re.compile(
 )
 _SUMMARY = re.compile(r"summary\b", re.IGNORECASE)
 _CITATION = re.compile(r"\[\d{1,3}[\],–-]|[(;,] ?(?:19|20)\d\d[a-z]?[);]")
-_FIRST_PART = re.compile(
-    r"(?:background|importance|context|objectives?|aims?|purpose|rationale|hintergrund|ziel\w*"
-    r"|fragestellung)\b",
-    re.IGNORECASE,
-)
-"""A label that begins an abstract without a heading."""
-_INTRODUCTION = re.compile(
-    r"(?:introduction|background|einleitung|einführung|introducción|vorbemerkungen?)\W*",
-    re.IGNORECASE,
-)
-_PART_OF_ABSTRACT = re.compile(
-    r"(?:background|importance|introduction|objectives?|aims?|purpose|methods?|design|setting|participants"
-    r"|patients|materials? and methods|methodology|main outcome.*|measure.*|interventions?|results?"
-    r"|(?:principal |main |key )?findings|conclusions?|interpretation|significance|funding"
-    r"|trial registration|discussion|hintergrund|fragestellung|ziel.*|methoden?|methodik"
-    r"|ergebnisse|diskussion|schlussfolgerung(?:en)?|fazit)\b.{0,40}",
-    re.IGNORECASE,
-)
-_BEHIND = re.compile(
-    r"(?:key\s?-?words?|k ?e ?y ?w ?o ?r ?d ?s|index terms|ccs concepts|categories and subject"
-    r"|general terms|pacs\b|jel\b|acm reference|additional key|permission to|mots[- ]clés?"
-    r"|schlüssel|schlagw|stichw|palabras clave|subject headings|abbreviations|received\b|accepted\b"
-    r"|published\b|correspond|citation:|cite this|how to cite|doi\b|https?:|©|\(c\) |copyright"
-    r"|edited by|academic editor|\S+@\S+|open access|funding:|msc\b|significance statement"
-    r"|eingereicht)",
-    re.IGNORECASE,
-)
-"""The beginning of a line that follows an abstract."""
-_COVER = re.compile(
-    r"suggested citation|empfohlene zitierung|nutzungsbedingungen|to cite this version"
-    r"|citation for published version|scroll down for article|use of the jstor archive|jstor is a"
-    r"|to cite this article:|to link to this article|submit your article to this journal"
-    r"|this (?:article|content) (?:was )?downloaded|hal is a multi|author profiles for this"
-    r"|provided in cooperation with",
-    re.IGNORECASE,
-)
-"""Text on the cover sheet that a repository adds before a paper."""
-_KIND = (
-    r"open access|nano express|preprint|online first|(?:accepted|author) manuscript"
-    r"|check for updates|(?:(?:working|discussion) paper|diskussionspapiere?) ?(?:series)?"
-    r"|(?:(?:original|full|short|brief|invited|regular|special) )?(?:research|review|scientific"
-    r"|case|data|methods?|software|technical|original|empirical|short|brief|regular|feature|perspective"
-    r"|opinion|full|conference|working|discussion)(?: (?:research|article|paper|reports?|study"
-    r"|communications?|investigation|contribution|notes?|review|length|letter|presentation)){0,2}"
-    r"|articles?|reviews?|letters?|editorial|commentary|perspectives?|essay|focus|originalarbeit"
-    r"|originalbeitrag|aufsätze?|abhandlung(?:en)?|beiträge|forschungsbericht|rezension(?:en)?"
-    r"|hauptbeiträge|schwerpunkt(?:thema)?|veröffentlichungsversion.*|zeitschriftenartikel.*"
-    r"|sammelwerksbeitrag.*|arbeitspapier.*"
-)
-_PLACE = (
-    r"www\.|https?:|@|\bissn\b|\bdoi\b|\bvol(?:ume|\.)|\bheft \d|\bjg\.|\bno\. ?\d|\d\s?\(\d{4}\)"
-    r"|\b(?:19|20)\d\d, \d|\bpp?\. ?\d|\bs\. ?\d+\s?[-–]"
-)
+_FIRST_PART = re.compile(rf"(?:{phrases('first_part_of_abstract')})\b", re.IGNORECASE)
+_INTRODUCTION = re.compile(rf"(?:{phrases('introduction')})\W*", re.IGNORECASE)
+_PART_OF_ABSTRACT = re.compile(rf"(?:{phrases('part_of_abstract')})\b.{{0,40}}", re.IGNORECASE)
+_BEHIND = re.compile(f"(?:{phrases('after_abstract')})", re.IGNORECASE)
+_COVER = re.compile(phrases("cover_sheet"), re.IGNORECASE)
 _DATED = re.compile(r"\b(?:19|20)\d\d\b")
 _LABEL = re.compile(
-    rf"{_KIND}|.*(?:{_PLACE}).*|(?:received|accepted|published|\(?dated|©).*"
+    rf"{phrases('kind_of_paper')}|.*(?:{phrases('place_of_paper')}).*|(?:received|accepted|published|\(?dated|©).*"
     r"|(?:fig(?:ure|\.)|tab(?:le|elle|\.)|abb(?:ildung|\.)) ?\d.*",
     re.IGNORECASE,
 )
 """A line that is not a title: the kind of a paper, or the place where it was published."""
-_JOURNAL = re.compile(
-    r"\b(?:journal|zeitschrift|archiv|annal(?:s|en|es)|bulletin|proceedings|transactions|quarterly"
-    r"|revue|revista|acta|jahrbuch|magazine|newsletter|letters|reports|communications|frontiers|plos"
-    r"|elsevier|springer|wiley|(?:working|discussion) papers?|universit(?:y|ät)|institute?"
-    r"|organi[sz]ation|central|online)\b",
-    re.IGNORECASE,
-)
+_JOURNAL = re.compile(rf"\b(?:{phrases('journal')})\b", re.IGNORECASE)
 _MONTH = (
     r"(?:\d{1,2}\.?\s)?(?:jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-zä]*"
     r"\.?,?\s(?:\d{1,2}(?:\s?[–-]\s?\d{1,2})?,\s)?"
@@ -119,19 +60,7 @@ _YEARS = (
 )
 """Years on the first page, the most reliable first: year of publication, copyright, volume, a date,
 any year."""
-_NOT_A_NAME = re.compile(
-    r"[@:]|universit|institut|department|laborator|school|college|\b(?:inc|ltd|corp|gmbh)\b|research"
-    r"|academ|ministry|hochschule|fakultät"
-    r"|\b(?:univ|dept|inst|dep|lab|open access|author notes?|hospital|klinik|clinic|faculty"
-    r"|cent(?:er|re|ral)|foundation|street|road|avenue|editors?|corresponding|received|accepted"
-    r"|united (?:states|kingdom)|new (?:york|zealand|delhi|jersey|south)|south (?:africa|korea)"
-    r"|hong kong|san (?:francisco|diego|jose)|los angeles|saudi arabia|sri lanka|costa rica"
-    r"|czech republic|articles?|review|introduction|abstract|keywords?|(?:working|discussion) paper"
-    r"|journal|zeitschrift|volume|heft|special|issue|empfohlene|zitierung|version|from|with|for|the"
-    r"|of|after|before|into|between|among|using|through|during|towards?|their|is|are|how|why|what"
-    r")\b|stra(?:ß|ss)e\b",
-    re.IGNORECASE,
-)
+_NOT_A_NAME = re.compile(phrases("not_a_name"), re.IGNORECASE)
 _BETWEEN_NAMES = re.compile(r"\s*(?:[,;·•&|/]|\b(?:(?i:and|und|sowie)|et|y)\b)\s*")
 _MARKS = re.compile(
     r"[^\w\s.,;·•&|/'’‐‑()@:-]+|[\d⁰¹²³⁴-⁹⁻_]+|(?<=[a-zß-ÿ])ID(?=[\W\d]|$)"
@@ -179,6 +108,10 @@ _SAME_ROW, _SAME_BLOCK = 0.3, 2.2
 """In font sizes: the largest distance of baselines in one row, and of lines in one title."""
 
 
+_NamesReader = Callable[[Sequence[Line]], tuple[str, ...]]
+"""Returns the names in lines of one font."""
+
+
 @dataclass(frozen=True)
 class FrontMatter:
     """The front matter of a paper, without its abstract."""
@@ -201,13 +134,10 @@ def parse_front_matter(
     front = _parse_page(page, pages, style, properties, is_cover=False)
     if cover:
         outer = _parse_page(cover, pages, style, properties, is_cover=True)
-        front = replace(
-            front,
-            title=outer.title or front.title,
-            authors=outer.authors or front.authors,
-            notes=outer.notes if outer.authors else front.notes,
-            lines=front.lines | set(map(id, cover)),
-        )
+        named = outer if outer.authors else front
+        lines = front.lines | set(map(id, cover))
+        title = outer.title or front.title
+        front = FrontMatter(title, named.authors, notes=named.notes, lines=lines)
     titled = _letters(front.title)
     year = _find_year(line for line in (*cover, *page) if _letters(line.text) not in titled)
     return replace(front, doi=_find_doi([*cover, *page], pages[-1], properties), year=year)
@@ -247,26 +177,30 @@ def _parse_page(
         own = [line for line in over if line.column in (-1, end.column)]
         earlier = [line for line in page if -1 < line.column < end.column]
         over = [line for line in earlier if id(line) not in outside] or [
-            line for line in over if line in own or any(_is_level(line, each) for each in own)
+            line
+            for line in over
+            if any(
+                _looks_like(line, each)
+                and abs(line.baseline - each.baseline) < _SAME_ROW * line.size
+                for each in own
+            )
         ]
     rows = group_while(  # baselines in a row differ a little
         sorted(over, key=lambda line: line.baseline),
         lambda row, line: line.baseline - row[0].baseline < _SAME_ROW * line.size,
     )
     above = [line for row in rows for line in sorted(row, key=lambda line: line.left)][:_MOST_LINES]
-    words = _Paper(
-        frozenset(
-            word.text.strip(".,;:()")
-            for each in pages[:3]
-            for line in each
-            for word in line.words
-            if word.text[0].islower() and word.font.name == style.font
-        ),
-        style.leading,
+    words = frozenset(
+        word.text.strip(".,;:()")
+        for each in pages[:3]
+        for line in each
+        for word in line.words
+        if word.text[0].islower() and word.font.name == style.font
     )
-    blocks = _title_blocks(above, words)
+    read_names = partial(_read_names, words=words, leading=style.leading)
+    blocks = _title_blocks(above, style, read_names)
     lines = frozenset(map(id, above)) | beside
-    title = _find_title(blocks, style, properties.title, words)
+    title = _find_title(blocks, style, properties.title, read_names)
     if not title:
         return FrontMatter(lines=lines if begins else frozenset())
     inside = set(map(id, title))
@@ -286,45 +220,49 @@ def _parse_page(
         and start - 2 < line.baseline < abstract[-1].baseline
         and (line.right < abstract[1].left or line.left > abstract[1].right)
     ]
-    authors, notes = _find_authors(
-        (below, over_title, next_to_abstract), properties.authors, words, on_cover=is_cover
-    )
+    places = (below, over_title, next_to_abstract)
+    read_names = partial(read_names, on_cover=is_cover)
+    authors, notes = _find_authors(places, properties.authors, read_names)
     if not (begins or authors or is_cover or title[0].size > 1.1 * style.size):
         return FrontMatter()
     (content,) = place_texts([title])
     return FrontMatter(content.text.rstrip(" *∗†"), authors, notes=notes, lines=lines)
 
 
-class _Paper(NamedTuple):
-    """What tells names from other words of a paper, and lines of a list from paragraphs."""
-
-    words: frozenset[str]
-    """Words in small letters."""
-    leading: float
-
-
-def _title_blocks(lines: Sequence[Line], paper: _Paper) -> list[list[Line]]:
+def _title_blocks(
+    lines: Sequence[Line], style: Style, read_names: _NamesReader
+) -> list[list[Line]]:
     """Return lines of one look that are close below each other, whatever is beside them."""
+
+    def continues(block: Sequence[Line], line: Line) -> bool:
+        last = block[-1]
+        step = line.baseline - last.baseline
+        return (
+            _looks_like(line, last)
+            and step < max(_SAME_BLOCK * line.size, 1.3 * style.leading)
+            and (step < _SAME_ROW * line.size or _overlaps(line, last))
+            and not (last.text.isupper() and not line.text.isupper())
+            and (len(read_names([line])) < 2 or bool(read_names([last])))
+        )
+
+    return _group_near(lines, 8, continues, lambda line: sum(map(str.isalpha, line.text)) > 1)
+
+
+def _group_near(
+    lines: Sequence[Line],
+    back: int,
+    continues: Callable[[Sequence[Line], Line], bool],
+    may_begin: Callable[[Line], bool] = bool,
+) -> list[list[Line]]:
+    """Return blocks of lines; a line may continue any of the last ``back`` blocks."""
     blocks: list[list[Line]] = []
     for line in lines:
-        block = next((each for each in reversed(blocks[-8:]) if _goes_on(each, line, paper)), None)
+        block = next((each for each in reversed(blocks[-back:]) if continues(each, line)), None)
         if block is not None:
             block.append(line)
-        elif sum(map(str.isalpha, line.text)) > 1:
+        elif may_begin(line):
             blocks.append([line])
     return blocks
-
-
-def _goes_on(block: Sequence[Line], line: Line, paper: _Paper) -> bool:
-    last = block[-1]
-    step = line.baseline - last.baseline
-    return (
-        _looks_like(line, last)
-        and step < max(_SAME_BLOCK * line.size, 1.3 * paper.leading)
-        and (step < _SAME_ROW * line.size or (line.left < last.right and last.left < line.right))
-        and not (last.text.isupper() and not line.text.isupper())
-        and (len(_read_names([line], paper)) < 2 or bool(_read_names([last], paper)))
-    )
 
 
 def _find_boxes(
@@ -336,17 +274,15 @@ def _find_boxes(
         return frozenset()
     left, right = min(line.left for line in wide) - 1, max(line.right for line in wide) + 1
     small = [line for line in page if line.size < 1.1 * style.size]
-    boxes = (
+    narrow: set[int] = set()
+    for box in (
         [line for line in small if line.right < left],
         [line for line in small if line.left > right],
-    )
-    return frozenset(
-        id(line)
-        for box in boxes
-        if box
-        and max(line.right for line in box) - min(line.left for line in box) < _BOX * (right - left)
-        for line in box
-    )
+    ):
+        edges = [edge for line in box for edge in (line.left, line.right)]
+        if edges and max(edges) - min(edges) < _BOX * (right - left):
+            narrow.update(map(id, box))
+    return frozenset(narrow)
 
 
 def is_beginning(line: Line, style: Style) -> bool:
@@ -382,36 +318,28 @@ def _looks_like(line: Line, other: Line) -> bool:
     return abs(line.size - other.size) < 0.03 * other.size and line.bold == other.bold
 
 
-def _is_level(line: Line, other: Line) -> bool:
-    return _looks_like(line, other) and abs(line.baseline - other.baseline) < _SAME_ROW * line.size
+def _overlaps(line: Line, other: Line) -> bool:
+    return line.left < other.right and other.left < line.right
 
 
 def _text_blocks(page: Sequence[Line], style: Style) -> list[list[Line]]:
     """Return the blocks of lines on a page that consist of sentences."""
-    blocks: list[list[Line]] = []
-    for line in page:
-        near = reversed(blocks[-6:])
-        block = next((each for each in near if _continues_block(each, line, style)), None)
-        if block is None:
-            blocks.append([line])
-        else:
-            block.append(line)
+
+    def continues(block: Sequence[Line], line: Line) -> bool:
+        last = block[-1]
+        return (
+            0 < line.baseline - last.baseline < max(1.9 * line.size, 1.3 * style.leading)
+            and has_size(line, last.size)
+            and _overlaps(line, last)
+            and (line.bold, line.main.font.italic) == (last.bold, last.main.font.italic)
+        )
+
+    blocks = _group_near(page, 6, continues)
     for block in blocks:  # the first line of a paragraph is full
         right = max(line.right for line in block)
         while len(block) > 2 and block[0].right < right - 4 * block[0].size:
             del block[0]
     return [block for block in blocks if _has_sentences(block, style)]
-
-
-def _continues_block(block: Sequence[Line], line: Line, style: Style) -> bool:
-    last = block[-1]
-    return (
-        0 < line.baseline - last.baseline < max(1.9 * line.size, 1.3 * style.leading)
-        and has_size(line, last.size)
-        and line.left < last.right
-        and last.left < line.right
-        and (line.bold, line.main.font.italic) == (last.bold, last.main.font.italic)
-    )
 
 
 def _has_sentences(block: Sequence[Line], style: Style) -> bool:
@@ -429,10 +357,7 @@ def _has_sentences(block: Sequence[Line], style: Style) -> bool:
 
 
 def _find_title(
-    blocks: Sequence[Sequence[Line]],
-    style: Style,
-    stated: str,
-    paper: _Paper,
+    blocks: Sequence[Sequence[Line]], style: Style, stated: str, read_names: _NamesReader
 ) -> Sequence[Line]:
     """Return the lines of the title; ``stated`` is the title in the file's properties."""
     scores = []
@@ -451,7 +376,7 @@ def _find_title(
         score = min(block[0].size / style.size, _LARGEST) + 0.2 * block[0].bold
         after = blocks[at + 1 : at + 3]
         named = [
-            each[0].size < min(1.03 * block[0].size, 1.6 * style.size) and _read_names(each, paper)
+            each[0].size < min(1.03 * block[0].size, 1.6 * style.size) and read_names(each)
             for each in after
         ]
         if any(named[:1]):
@@ -460,7 +385,7 @@ def _find_title(
             near = after[0][0].baseline - block[-1].baseline < 2.4 * after[0][0].size
             score += 1.5 if near else 0.6
         words = len(text.split())
-        is_name = not any(named[:1]) and bool(_read_names(block, paper))
+        is_name = not any(named[:1]) and bool(read_names(block))
         if words < 10 and len(text) < 120 and is_name:
             score -= 3
         elif words < 8 and not any(named[:1]) and _JOURNAL.search(text):
@@ -502,7 +427,7 @@ def _letters(text: str) -> str:
 
 
 def _find_authors(
-    places: Sequence[Sequence[Line]], stated: str, paper: _Paper, *, on_cover: bool
+    places: Sequence[Sequence[Line]], stated: str, read_names: _NamesReader
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the authors in the first place that has any, and notes about them.
 
@@ -518,17 +443,19 @@ def _find_authors(
             else:
                 look.append(line)
         looks.sort(key=lambda look: -look[0].size)
-        readings = (_read_names(look, paper, on_cover=on_cover) for look in looks)
-        if named := list(filter(None, readings)):
+        if named := list(filter(None, map(read_names, looks))):
             confirmed = (names for names in named if known.intersection(map(_name_key, names)))
             return _reconcile(next(confirmed, named[0]), stated)
     return _reconcile((), stated)
 
 
-def _read_names(lines: Sequence[Line], paper: _Paper, *, on_cover: bool = False) -> tuple[str, ...]:
+def _read_names(
+    lines: Sequence[Line], *, words: Collection[str], leading: float, on_cover: bool = False
+) -> tuple[str, ...]:
     """Return the authors named in lines of one font; skip lines with other text.
 
-    A cover sheet may have a single author as ``Author, Ann``.
+    ``words`` are words of the paper in small letters. A cover sheet may have a single author as
+    ``Author, Ann``.
     """
     texts = [_names_text(line) for line in lines]
     if inverted := _inverted_names(" ".join(texts), may_be_one=on_cover):
@@ -537,14 +464,13 @@ def _read_names(lines: Sequence[Line], paper: _Paper, *, on_cover: bool = False)
     whole, last = "", None
     for line, text in zip(lines, texts, strict=True):
         parts = _split_names(text)
-        authors = [_author(part, paper.words) for part in parts]
+        authors = [_author(part, words) for part in parts]
         foreign = next(
             (n for n, p in enumerate(parts) if not authors[n] and _NOT_A_NAME.search(p)), len(parts)
         )
         joined = False
         if last is not None:
-            step = line.baseline - last.baseline
-            most = max(1.9 * line.size, 1.3 * paper.leading)
+            step, most = line.baseline - last.baseline, max(1.9 * line.size, 1.3 * leading)
             joined = listed and _SAME_ROW * line.size < step < most
         between = " " if joined else " ; "
         if foreign < len(parts):  # as in "Ann Author, University of Northtown"
@@ -558,10 +484,10 @@ def _read_names(lines: Sequence[Line], paper: _Paper, *, on_cover: bool = False)
             whole, last = whole + between + text, line
         else:
             last = None
-    parts = [part for part in _split_names(whole) if _author(part, paper.words)]
+    parts = [part for part in _split_names(whole) if _author(part, words)]
     if _are_family_first(parts):
         return tuple(name_from_parts(*part.rsplit(None, 1)) for part in parts)
-    names = [_author(part, paper.words) for part in parts]
+    names = [_author(part, words) for part in parts]
     if any(name.isupper() and len(name) > 8 for name in names) and all(map(str.isupper, names)):
         names = [name.title() for name in names]
     return unique(names)
@@ -680,15 +606,14 @@ def find_abstract(
     """
     first = lines[0].page if lines else 0
     near = [at for at, line in enumerate(lines) if line.page < first + 3]
-    begin = next((at for at in near if _heads_abstract(lines[at])), None)
-    if begin is None:  # a label such as "Aims" in the first line of the text, or beside it
-        labels = (
-            at
-            for at, (line, after) in enumerate(pairwise(lines[:_MOST_LABELS]))
-            if _heads_part(line)
-            and (len(line.words) > 3 or abs(after.baseline - line.baseline) < 0.5 * line.size)
-        )
-        begin = next(labels, None)
+    heads = (at for at in near if _heads_abstract(lines[at]))
+    labels = (  # such as "Aims" in the first line of the text, or beside it
+        at
+        for at, (line, after) in enumerate(pairwise(lines[:_MOST_LABELS]))
+        if _heads_part(line)
+        and (len(line.words) > 3 or abs(after.baseline - line.baseline) < 0.5 * line.size)
+    )
+    begin = next(chain(heads, labels), None)
     if begin is None:
         page = [
             lines[at]
@@ -780,24 +705,18 @@ def _find_doi(lines: Sequence[Line], last: Sequence[Line], properties: Propertie
 
     Older papers print it on their last page, in a line such as "Cite this article as: …".
     """
-    lines = [*lines, *_citation_of_itself(last)]
+    at = next((n for n, line in enumerate(last) if _CITE_THIS.match(line.text)), len(last))
+    texts = [line.text for line in (*lines, *last[at : at + 6])]
     dois = []
-    for line, after in pairwise([*lines, *lines[-1:]]):
-        text = line.text.rstrip()
+    for text, after in pairwise([*texts, *texts[-1:]]):
+        own = text.rstrip()
         # A line end may cut off a DOI.
-        if _OPEN_DOI.search(text) and _REST_OF_DOI.match(after.text):
-            text += after.text
-        if doi := doi_in(text):
+        broken = _OPEN_DOI.search(own) and _REST_OF_DOI.match(after)
+        if doi := doi_in(own + after if broken else own):
             dois.append(doi)
     first = next(iter(dois), None)
     whole = next((doi for doi in dois if first and doi.startswith(f"{first}.")), first)
     return properties.doi or whole
-
-
-def _citation_of_itself(page: Sequence[Line]) -> Sequence[Line]:
-    """Return the lines from "Cite this article as" on."""
-    at = next((n for n, line in enumerate(page) if _CITE_THIS.match(line.text)), len(page))
-    return page[at : at + 6]
 
 
 def _find_year(lines: Iterable[Line]) -> int | None:

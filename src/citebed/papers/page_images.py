@@ -72,9 +72,7 @@ _BROKEN = re.compile(r"[\ufffe\x02]\s*")
 
 
 @contextlib.contextmanager
-def _open_page(
-    request: PageImageRequest | PageTextRequest,
-) -> Iterator[pypdfium2.PdfPage]:
+def _open_page(request: PageImageRequest | PageTextRequest) -> Iterator[pypdfium2.PdfPage]:
     """Open a page of the annotated PDF.
 
     The path comes from a review file that anyone may have written, so the hash must match.

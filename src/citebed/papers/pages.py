@@ -12,6 +12,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -21,6 +22,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import pypdfium2
 import pypdfium2.raw as pdfium
+
+from citebed.papers.vocabulary import phrases
 
 _BLANKS = " \t\r\n\u00a0\u2000-\u200b\u202f\u205f\u3000"
 _WORD = re.compile(f"[^{_BLANKS}\x02\ufffe]*[\x02\ufffe]|[^{_BLANKS}\x02\ufffe]+")
@@ -60,8 +63,6 @@ class Word(NamedTuple):
     font: Font
     raised: int
     """Number of raised characters at its end, such as a footnote number."""
-    breaks: bool
-    """True if PDFium ends a line after it."""
     tail: int = 0
     """Number of punctuation marks after its raised characters."""
 
@@ -133,11 +134,7 @@ class _Reader:
         text = self._characters()
         if runs_right_to_left(text):
             return Page(number, width, height, tuple(self._mirrored(text, width)))
-        spans = [
-            (word, start, end)
-            for match in _WORD.finditer(text)
-            for word, start, end in self._words(text, *match.span())
-        ]
+        spans = [s for match in _WORD.finditer(text) for s in self._words(text, *match.span())]
         return Page(number, width, height, tuple(self._split_tight_words(text, spans)))
 
     def _mirrored(self, text: str, width: float) -> Iterator[Word]:
@@ -148,9 +145,8 @@ class _Reader:
             baseline = self._origin(start)[1]
             edges = [edge - self._left for at in (start, end - 1) for edge in self._sides(at)]
             if size > 0:
-                breaks = text[end : end + 1] in "\r\n"
                 left, right = width - max(edges), width - min(edges)
-                yield Word(_join_surrogates(match[0]), left, right, baseline, size, font, 0, breaks)
+                yield Word(_join_surrogates(match[0]), left, right, baseline, size, font, 0)
 
     def _sides(self, at: int) -> tuple[float, float]:
         pdfium.FPDFText_GetLooseCharBox(self._text, at, self._box)
@@ -173,13 +169,9 @@ class _Reader:
 
     def _gaps(self, start: int, end: int, least: float) -> list[int]:
         """Return the places inside a word that have room for a blank."""
-        gaps, right = [], 0.0
-        for at in range(start, end):
-            pdfium.FPDFText_GetLooseCharBox(self._text, at, self._box)
-            if at > start and self._box.left - right > least:
-                gaps.append(at)
-            right = self._box.right
-        return gaps
+        sides = [self._sides(at) for at in range(start, end)]
+        pairs = enumerate(pairwise(sides), start + 1)
+        return [at for at, ((_, right), (left, _)) in pairs if left - right > least]
 
     def _characters(self) -> str:
         """Return the text of the page, with one character for each of PDFium's."""
@@ -214,15 +206,13 @@ class _Reader:
                 if self._origin(end - 1 - tail - raised)[1] >= above:
                     break
                 raised += 1
-        pdfium.FPDFText_GetLooseCharBox(self._text, end - 1, self._box)
-        right = self._box.right - self._left
+        right = self._sides(end - 1)[1] - self._left
         if right - left < -0.5 * size:  # PDFium joined a word that two lines share
             yield from self._split_at_line_end(text, start, end)
             return
         shown = _HYPHEN.sub("-", _join_surrogates(text[start:end])).translate(_CODES)
-        breaks = text[end : end + 1] in "\r\n"
-        word = Word(shown, left, right, baseline, size, font, raised, breaks, tail if raised else 0)
-        yield word, start, end
+        tail = tail if raised else 0
+        yield Word(shown, left, right, baseline, size, font, raised, tail), start, end
 
     def _split_at_line_end(self, text: str, start: int, end: int) -> Iterator[_Span]:
         before = self._origin(start)[0]
@@ -375,72 +365,49 @@ _CROSSING, _CROSSING_PAGE, _ONE_COLUMN = 0.12, 0.3, 0.4
 and on a page with the document's columns."""
 
 
-@dataclass(frozen=True)
 class Line:
-    """Words side by side in one column of a page."""
+    """Words side by side in one column of a page.
 
-    page: int
-    words: tuple[Word, ...]
-    column: int = 0
-    """Counted from the left; -1 for a line that crosses columns."""
+    ``column`` counts from the left; it is -1 for a line that crosses columns. ``main`` is the first
+    word in the style of most characters; it gives the line its ``size`` and ``baseline``. In
+    ``text``, a word that the next line continues keeps its hyphen.
+    """
 
-    @cached_property
-    def main(self) -> Word:
-        """The first word in the style of most characters."""
-        first = self.words[0]
-        if all(word.size == first.size and word.font is first.font for word in self.words):
-            return first
-        counts: Counter[tuple[float, str]] = Counter()
-        for word in self.words:
-            counts[round(word.size, 1), word.font.name] += len(word.text)
-        style = counts.most_common(1)[0][0]
-        return next(w for w in self.words if (round(w.size, 1), w.font.name) == style)
+    def __init__(self, page: int, words: tuple[Word, ...], column: int = 0) -> None:
+        self.page, self.words, self.column = page, words, column
+        self.main = words[0]
+        if any(word.size != self.main.size or word.font is not self.main.font for word in words):
+            counts: Counter[tuple[float, str]] = Counter()
+            for word in words:
+                counts[round(word.size, 1), word.font.name] += len(word.text)
+            style = counts.most_common(1)[0][0]
+            self.main = next(w for w in words if (round(w.size, 1), w.font.name) == style)
+        self.size, self.baseline, self.left = self.main.size, self.main.baseline, words[0].left
+        self.right = max(word.right for word in words)
+        self.text = " ".join(word.text for word in words)
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Its page and column."""
+        return self.page, self.column
 
     def in_column(self, column: int) -> Line:
-        """Return the line in another column, with its cached properties."""
-        moved = Line(self.page, self.words, column)
-        moved.__dict__.update({**self.__dict__, "column": column})
+        """Return the line in another column."""
+        moved = copy(self)
+        moved.column = column
         return moved
-
-    @property
-    def size(self) -> float:
-        """The font size of its main word."""
-        return self.main.size
-
-    @property
-    def baseline(self) -> float:
-        """The baseline of its main word."""
-        return self.main.baseline
-
-    @property
-    def left(self) -> float:
-        """Its left edge."""
-        return self.words[0].left
-
-    @cached_property
-    def right(self) -> float:
-        """Its right edge."""
-        return max(word.right for word in self.words)
-
-    @cached_property
-    def text(self) -> str:
-        """Its words; a word that the next line continues keeps its hyphen."""
-        return " ".join(word.text for word in self.words)
 
     @cached_property
     def bold(self) -> bool:
         """True if most of it is bold."""
-        return _share(self.words, lambda word: word.font.bold) > 0.5
+        letters = sum(len(word.text) for word in self.words)
+        return 2 * sum(len(word.text) for word in self.words if word.font.bold) > letters
 
     @cached_property
     def italic(self) -> bool:
         """True if most of it is in italics."""
-        return _share(self.words, lambda word: word.font.italic) > 0.5
-
-
-def _share(words: Sequence[Word], has: Callable[[Word], bool]) -> float:
-    total = sum(len(word.text) for word in words)
-    return sum(len(word.text) for word in words if has(word)) / total
+        letters = sum(len(word.text) for word in self.words)
+        return 2 * sum(len(word.text) for word in self.words if word.font.italic) > letters
 
 
 def build_lines(page: Page) -> list[Line]:
@@ -546,40 +513,6 @@ def _column(line: Line, gutters: Sequence[float]) -> int:
 
 _UNKNOWN_LETTER = re.compile("[\uf600-\uf6ff]")
 _LIGATURES = ("fi", "fl", "ff", "ffi", "ffl", "Th", "tt", "ft", "Qu", "tz", "st", "ct", "fj", "ch")
-_COMMON_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        affect affected affects affluent afford after aspect attached attempt attention attribute
-        baffle baffling before benefit best better between buffer classification classifier
-        classifiers coefficient coefficients committed confidence conflict conflicting conflicts
-        consider context contexts correct craft cuff cutting define defined defines definition
-        definitions differ difference differences different differently differing differs difficult
-        difficulty diffuse diffusion direct draft effect effective effectively effectiveness effects
-        efficacy efficiency efficient efficiently effluent effort efforts emitted exact exactly
-        expect fact factor factors field fields fifth fifty figure figures file files filter
-        filtered filtering filters final finally find finding findings finds fine finite first
-        firstly fit fits fitted fitting five fixed flag flags flat flexibility flexible flight flip
-        float floor flow flows fluctuation fluctuations fluid flux getting identified identifies
-        identify infinite inflated inflation inflow influence influenced influences interest just
-        justify left letter letters little matter matters metric modified modify more most must
-        object off offer offered offering offers office official offline offload offset often
-        omitted online overfitting overflow pattern patterns permitted profile profiles profit
-        project quality quantify quantitative quantity queries query question questions quick
-        quickly quite reflect reflected reflecting reflection reflections reflects related research
-        result results satisfaction satisfied satisfy scattered scientific scientist scientists
-        select setting settings shift shifts shuffle shuffled shuffles shuffling significance
-        significant significantly simplified soft software specific specifically specification
-        specified specify staff state step stiff still strong student students study stuff submitted
-        such suffer suffers sufficient sufficiently system systems test tests text than that the
-        their them then theorem theoretical theory there thereby therefore these they thing things
-        think third this thorough those though thought thousand thousands three threshold through
-        throughout thus trade-off trade-offs traffic transfer transmitted unaffected unified unit
-        until up verified verify waffle which while with workflow written
-        """,
-    )
-)
-"""Common words of papers that contain a ligature."""
 
 
 def restore_ligatures(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
@@ -591,29 +524,32 @@ def restore_ligatures(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
     if not words:
         return [list(page) for page in pages]
     known = {key: _best_ligature(key[1], texts) for key, texts in words.items()}
-    return [[_with_ligatures(line, known) for line in page] for page in pages]
+
+    def restored(word: Word) -> Word:
+        name = word.font.name
+        text = _UNKNOWN_LETTER.sub(lambda code: known[name, code[0]], word.text)
+        return word._replace(text=text)
+
+    return [
+        [
+            Line(line.page, tuple(map(restored, line.words)), line.column)
+            if _UNKNOWN_LETTER.search(line.text)
+            else line
+            for line in page
+        ]
+        for page in pages
+    ]
 
 
 def _best_ligature(code: str, texts: Counter[str]) -> str:
     """Return the ligature that makes the most common words, or the code itself."""
+    known = frozenset(phrases("ligature_words").replace("|", " ").split())
     scores = dict.fromkeys(_LIGATURES, 0)
     for ligature in _LIGATURES:
         for text, times in texts.items():
             lower = text.replace(code, ligature).lower()
             parts = {lower.strip(".,;:()[]“”\"'’-"), *re.findall(r"[a-z]+", lower)}
-            common = [part for part in parts if ligature.lower() in part and part in _COMMON_WORDS]
+            common = [part for part in parts if ligature.lower() in part and part in known]
             scores[ligature] += times * len(common)
     best = max(_LIGATURES, key=lambda ligature: scores[ligature])
     return best if scores[best] else code
-
-
-def _with_ligatures(line: Line, known: dict[tuple[str, str], str]) -> Line:
-    if not _UNKNOWN_LETTER.search(line.text):
-        return line
-    words = []
-    for word in line.words:
-        text = word.text
-        for code in _UNKNOWN_LETTER.findall(text):
-            text = text.replace(code, known[word.font.name, code])
-        words.append(word._replace(text=text))
-    return Line(line.page, tuple(words), line.column)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import resource
 import struct
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -45,23 +44,27 @@ class PlacedText:
             for at, place in zip(self.starts[first:], self.places[first:], strict=True)
             if at < end
         ]
-        return tuple(_by_line(inside))
+        lines: list[Box] = []
+        for box in inside:
+            line = lines[-1] if lines else box._replace(page=-1)
+            level = line.top < box.bottom and box.top < line.bottom
+            # The top of the next column is to the right of a line, too.
+            if level and box.page == line.page and box.left > line.left:
+                top, bottom = min(line.top, box.top), max(line.bottom, box.bottom)
+                lines[-1] = Box(line.page, line.left, top, box.right, bottom)
+            else:
+                lines.append(box)
+        return tuple(lines)
 
-    def without_start(self, length: int) -> PlacedText:
-        """Return the text behind its first ``length`` characters and the blanks there."""
-        text = self.text[length:].lstrip()
-        cut = len(self.text) - len(text)
-        kept = [
-            (at - cut, box) for at, box in zip(self.starts, self.places, strict=True) if at >= cut
-        ]
-        return PlacedText(text, tuple(at for at, _ in kept), tuple(box for _, box in kept))
-
-    def part(self, start: int, end: int) -> PlacedText:
+    def part(self, start: int, end: int | None = None) -> PlacedText:
         """Return the text between two offsets, without the blanks around it."""
-        rest = self.without_start(start)
-        text = rest.text[: max(end - (len(self.text) - len(rest.text)), 0)].rstrip()
-        kept = bisect_right(rest.starts, len(text) - 1) if text else 0
-        return PlacedText(text, rest.starts[:kept], rest.places[:kept])
+        text = self.text[start:end]
+        cut = start + len(text) - len(text.lstrip())
+        text = text.strip()
+        first = bisect_left(self.starts, cut)
+        last = None if end is None else bisect_left(self.starts, cut + len(text))
+        starts = tuple(at - cut for at in self.starts[first:last])
+        return PlacedText(text, starts, self.places[first:last])
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the positions as bytes: as objects they would take several times the space."""
@@ -77,31 +80,6 @@ def unpack_placed_text(text: str, starts: bytes, places: bytes) -> PlacedText:
         struct.unpack(f"<{len(starts) // 4}I", starts),
         tuple(Box(*place) for place in _BOX.iter_unpack(places)),
     )
-
-
-def _by_line(boxes: Sequence[Box]) -> Iterator[Box]:
-    line: Box | None = None
-    for box in boxes:
-        if line and _is_beside(line, box):
-            line = Box(
-                line.page,
-                line.left,
-                min(line.top, box.top),
-                box.right,
-                max(line.bottom, box.bottom),
-            )
-            continue
-        if line:
-            yield line
-        line = box
-    if line:
-        yield line
-
-
-def _is_beside(line: Box, box: Box) -> bool:
-    """Return True if a box continues a line; the top of the next column is to its right, too."""
-    level = line.top < box.bottom and box.top < line.bottom
-    return level and box.page == line.page and box.left > line.left
 
 
 @dataclass(frozen=True)

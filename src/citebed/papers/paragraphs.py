@@ -15,19 +15,14 @@ from unicodedata import normalize
 
 from citebed.papers.pages import Line, Word
 from citebed.papers.paper import Box, PlacedText
-from citebed.papers.structure import (
-    Kind,
-    Style,
-    has_size,
-    heading_level,
-    plain_heading,
-)
+from citebed.papers.structure import Kind, Style, has_size, heading_level, plain_heading
 from citebed.text.headings import BELOW
 from citebed.text.normalise import join_hyphens
 
 _BULLET = re.compile(r"(?:[•◦▪■●∙‣–—*]|\(?(?:\d{1,2}|[ivx]{1,4}|[a-z])[).])(?=\s|$)")
 _SIGNS = "•◦▪■●∙‣–—*"
 _STOPS = (".", "!", "?")
+_MARKER_AT_END = re.compile(r"\[[\d,;\s–-]+\]?$")
 _ENDS = (".", "!", "?", ":", ".”", '."', ".)", "?”", ".’")
 
 
@@ -49,24 +44,14 @@ def split_body(
     """
     paragraphs: list[Paragraph] = []
     headings, before = _Headings(), _Previous()
-    rows = set()
+    rows = set()  # lines beside each other
     for one, after in pairwise(lines):
-        if (one.page, one.column) != (after.page, after.column):
-            continue
         level = abs(one.baseline - after.baseline) < 0.3 * one.size and has_size(after, one.size)
-        if level and after.left > one.right:
+        if one.place == after.place and level and after.left > one.right:
             rows |= {id(one), id(after)}
-    flush = _has_flush_paragraphs(
-        [
-            line
-            for line, kind in zip(lines, kinds, strict=True)
-            if kind is Kind.PROSE and id(line) not in references
-        ],
-        style,
-    )
-    for line, kind in zip(lines, kinds, strict=True):
-        if id(line) in references:
-            continue
+    body = [pair for pair in zip(lines, kinds, strict=True) if id(pair[0]) not in references]
+    flush = _has_flush_paragraphs([line for line, kind in body if kind is Kind.PROSE], style)
+    for line, kind in body:
         if kind is Kind.HEADING:
             headings.add(line, continues=before.is_heading and not before.interrupted)
             before = _Previous(is_heading=True)
@@ -74,7 +59,7 @@ def split_body(
             if (
                 not paragraphs
                 or before.line is None
-                or _begins_paragraph(line, before, style, flush)
+                or _begins_paragraph(line, before.line, before, style, flush)
             ):
                 item = _BULLET.match(line.text) is not None
                 paragraphs.append(Paragraph(headings.section, [line], item))
@@ -92,9 +77,9 @@ _NAMES, _CAPITALISED = 30, 0.6
 
 def _lists_names(paragraph: Paragraph) -> bool:
     """Return True for a list of names, as collaborations print their authors."""
-    words = [word.text for line in paragraph.lines for word in line.words if word.text[0].isalpha()]
-    capitalised = sum(word[0].isupper() for word in words)
-    return len(words) >= _NAMES and capitalised > _CAPITALISED * len(words)
+    words = (word.text for line in paragraph.lines for word in line.words)
+    capitalised = [word[0].isupper() for word in words if word[0].isalpha()]
+    return len(capitalised) >= _NAMES and sum(capitalised) > _CAPITALISED * len(capitalised)
 
 
 class _Headings:
@@ -109,28 +94,24 @@ class _Headings:
 
     def add(self, line: Line, continues: bool) -> None:
         """Add a heading, or the second line of the last one if it ``continues`` it."""
-        text, last = plain_heading(line.text), self._above[-1] if self._above else None
-        numbered = heading_level(line.text)
-        if last and continues and not numbered and _is_below(last[2], line):
-            self._above[-1] = (last[0], f"{last[1]} {text}", line)
-            return
-        level = numbered or self._level(line)
+        text, level = plain_heading(line.text), heading_level(line.text)
+        if self._above and continues and not level:
+            number, last_text, last = self._above[-1]
+            step = line.baseline - last.baseline
+            near = 0 < step < 1.4 * line.size and last.page == line.page
+            if near and abs(last.size - line.size) < 0.3:
+                self._above[-1] = (number, f"{last_text} {text}", line)
+                return
+        if not level:  # below larger headings and capitals
+            level = self._above[-1][0] + 1 if self._above else 1
+            for number, other, above in self._above:
+                capitals = other.isupper() and not line.text.isupper()
+                larger = above.size > line.size + 0.3
+                if not larger and not (capitals and not above.size < line.size - 0.3):
+                    level = number
+                    break
         self._above = [above for above in self._above if above[0] < level]
         self._above.append((level, text, line))
-
-    def _level(self, line: Line) -> int:
-        """Return the level of a heading without a number: below larger ones and capitals."""
-        for level, text, above in self._above:
-            capitals = text.isupper() and not line.text.isupper()
-            if above.size > line.size + 0.3 or (capitals and not above.size < line.size - 0.3):
-                continue
-            return level
-        return self._above[-1][0] + 1 if self._above else 1
-
-
-def _is_below(above: Line, line: Line) -> bool:
-    near = 0 < line.baseline - above.baseline < 1.4 * line.size and above.page == line.page
-    return near and abs(above.size - line.size) < 0.3
 
 
 @dataclass
@@ -161,42 +142,37 @@ def _is_prose(line: Line, style: Style) -> bool:
 
 def _has_flush_paragraphs(prose: Sequence[Line], style: Style) -> bool:
     """Return True for justified prose whose paragraphs have no indent."""
-    edges = [style.edges(line) for line in prose]
-    whole = sum(edge[1] - line.right < style.size for line, edge in zip(prose, edges, strict=True))
-    indented = sum(
-        0.5 * style.size < line.left - left < 4 * style.size and right - line.right < style.size
-        for line, (left, right) in zip(prose, edges, strict=True)
-    )
-    return whole > 0.75 * len(prose) and indented < 0.02 * len(prose)
+    full = [  # the indents of full lines
+        line.left - left
+        for line in prose
+        for left, right in (style.edges(line),)
+        if right - line.right < style.size
+    ]
+    indented = sum(0.5 * style.size < indent < 4 * style.size for indent in full)
+    return len(full) > 0.75 * len(prose) and indented < 0.02 * len(prose)
 
 
-def _begins_paragraph(line: Line, before: _Previous, style: Style, flush: bool) -> bool:
-    last = before.line
-    assert last is not None
+def _begins_paragraph(line: Line, last: Line, before: _Previous, style: Style, flush: bool) -> bool:
     left, last_right = style.edges(line)[0], style.edges(last)[1]
-    indented = 0.5 * style.size < line.left - left
-    if (bullet := _BULLET.match(line.text)) and _looks_ended(last):
-        early = last.right < last_right - 1.5 * style.size
+    indented, text = 0.5 * style.size < line.left - left, last.text.rstrip()
+    ended = text.endswith(_ENDS) or _MARKER_AT_END.sub("", text).rstrip().endswith(_ENDS)
+    early = last.right < last_right - 1.5 * style.size
+    if ended and (bullet := _BULLET.match(line.text)):
         return bullet[0] in _SIGNS or indented or early
-    moved = (line.page, line.column) != (last.page, last.column)
-    if moved and last.text.endswith(_STOPS) and last.right < last_right - 1.5 * style.size:
+    moved = line.place != last.place
+    if moved and early and last.text.endswith(_STOPS):
         return True
     if moved or before.interrupted:
-        return (
-            indented and _looks_ended(last) and not (before.is_item and _hangs(line, last, style))
-        )
-    step = line.baseline - last.baseline
-    if step > style.leading + 0.25 * style.size and _looks_ended(last):
-        return True
+        return indented and ended and not (before.is_item and _hangs(line, last, style))
     head = line.words[0].font
-    if head.bold and head.name != style.font and last.words[-1].font != head and _looks_ended(last):
+    new_font = head.bold and head.name != style.font and last.words[-1].font != head
+    if ended and (new_font or style.is_apart(last, line)):
         return True
     if indented and line.left - last.left > 0.4 * style.size:
         return not _BULLET.match(last.text)
     if last.left - line.left > 0.4 * style.size and _hangs(last, last, style):  # after a list
-        return _looks_ended(last) and last.right < last_right - 1.5 * style.size
-    early = last.right < last_right - 1.5 * style.size
-    return early and _looks_ended(last) and (indented or flush)
+        return ended and early
+    return early and ended and (indented or flush)
 
 
 def _hangs(line: Line, last: Line, style: Style) -> bool:
@@ -205,11 +181,6 @@ def _hangs(line: Line, last: Line, style: Style) -> bool:
         abs(line.left - last.left) < 0.3 * style.size
         and line.left - style.edges(line)[0] > 0.5 * style.size
     )
-
-
-def _looks_ended(line: Line) -> bool:
-    text = re.sub(r"\[[\d,;\s–-]+\]?$", "", line.text.rstrip()).rstrip()
-    return text.endswith(_ENDS) or line.text.rstrip().endswith(_ENDS)
 
 
 def bullet_length(text: str) -> int:
@@ -252,7 +223,10 @@ def place_texts(groups: Sequence[Sequence[Line]], raised_cite: bool = False) -> 
     if not groups:
         return []
     pieces = [[list(_pieces(line, raised_cite)) for line in group] for group in groups]
-    raw = ["\n".join(map(_line_text, group)) for group in pieces]
+    raw = [  # without the blanks that footnote numbers leave before stops
+        "\n".join(_LOOSE.sub("", "".join(p.text for p in line).strip()) for line in group)
+        for group in pieces
+    ]
     whole = join_hyphens(_BETWEEN.join(raw)).split("\0")
     return [
         _align(" ".join(text.split()), [piece for line in group for piece in line])
@@ -260,9 +234,9 @@ def place_texts(groups: Sequence[Sequence[Line]], raised_cite: bool = False) -> 
     ]
 
 
-def _line_text(pieces: Sequence[_Piece]) -> str:
-    """Join the pieces of a line, without the blanks that footnote numbers leave before stops."""
-    return _LOOSE.sub("", "".join(piece.text for piece in pieces).strip())
+def _is_raised(word: Word, line: Line) -> bool:
+    """Return True for a small word above the baseline of its line."""
+    return word.size < 0.85 * line.size and word.baseline < line.baseline - 0.15 * line.size
 
 
 def _pieces(line: Line, raised_cite: bool) -> Iterator[_Piece]:
@@ -270,17 +244,11 @@ def _pieces(line: Line, raised_cite: bool) -> Iterator[_Piece]:
     tall = line.size
     for number, word in enumerate(line.words):
         text = plain_letters(word.text)
-        small = word.size < 0.85 * tall and word.baseline < line.baseline - 0.15 * tall
-        if word.raised or (small and number):
+        if word.raised or (number and _is_raised(word, line)):
             text = _with_raised(text, word, raised_cite)
-        box = Box(
-            line.page,
-            word.left,
-            word.baseline - 0.8 * tall,
-            word.right,
-            word.baseline + 0.25 * tall,
-        )
-        yield _Piece(text + _blank(line, number), box)
+        top, bottom = word.baseline - 0.8 * tall, word.baseline + 0.25 * tall
+        place = Box(line.page, word.left, top, word.right, bottom)
+        yield _Piece(text + _blank(line, number), place)
 
 
 def plain_letters(text: str) -> str:
@@ -324,39 +292,26 @@ def _align(text: str, pieces: Sequence[_Piece]) -> PlacedText:
     starts: list[int] = []
     at = 0
     for piece in pieces:
-        word = piece.text.strip()
+        word, start = piece.text.strip(), -1
         at += text.startswith(" ", at)
         if word and text.startswith(word, at):
-            starts.append(at)
-            at += len(word)
+            start, at = at, at + len(word)
         else:
-            start, at = _align_word(text, at, word)
-            starts.append(start)
+            for char in word:
+                ahead = at + text.startswith(" ", at)
+                if not char.isspace() and text.startswith(char, ahead):
+                    start, at = (ahead if start < 0 else start), ahead + 1
+        starts.append(start if start >= 0 else at)
     return PlacedText(text, tuple(starts), tuple(piece.place for piece in pieces))
-
-
-def _align_word(text: str, at: int, word: str) -> tuple[int, int]:
-    """Return the start and end of a word that is in the text with other hyphens or blanks."""
-    start = -1
-    for char in word:
-        ahead = at + text.startswith(" ", at)
-        if not char.isspace() and text.startswith(char, ahead):
-            start = ahead if start < 0 else start
-            at = ahead + 1
-    return (start if start >= 0 else at), at
 
 
 def count_raised_numbers(lines: Sequence[Line]) -> int:
     """Count the words that end in raised numbers."""
-    return sum(
-        _RAISED_NUMBER.fullmatch(
-            word.text, len(word.text) - word.tail - word.raised, len(word.text) - word.tail
-        )
-        is not None
-        if word.raised
-        else word.size < 0.85 * line.size
-        and word.baseline < line.baseline - 0.15 * line.size
-        and _RAISED_NUMBER.fullmatch(word.text) is not None
-        for line in lines
-        for word in line.words[1:]
-    )
+    number = 0
+    for line in lines:
+        for word in line.words[1:]:
+            end = len(word.text) - word.tail if word.raised else len(word.text)
+            start = end - word.raised if word.raised else 0
+            raised = word.raised or _is_raised(word, line)
+            number += bool(raised and _RAISED_NUMBER.fullmatch(word.text, start, end))
+    return number

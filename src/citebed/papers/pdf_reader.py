@@ -7,9 +7,8 @@ that was read becomes one of its notes.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 from typing import TypeVar
@@ -45,7 +44,6 @@ from citebed.papers.paper import (
     MAX_PAGES,
     MEMORY,
     Box,
-    PlacedText,
     ReadPaper,
     ReadParagraph,
     ReferenceEntry,
@@ -150,10 +148,8 @@ def read_document(document: pypdfium2.PdfDocument, data: bytes = b"") -> ReadPap
     above = [at for at, line in enumerate(lines) if id(line) not in noted]
     head, abstract = find_abstract([lines[at] for at in above], [kinds[at] for at in above], style)
     in_abstract = set(map(id, [head, *abstract]))
-    rest = [
-        (line, kind) for line, kind in zip(lines, kinds, strict=True) if id(line) not in in_abstract
-    ]
-    lines, kinds = [line for line, _ in rest], [kind for _, kind in rest]
+    rest = [at for at, line in enumerate(lines) if id(line) not in in_abstract]
+    lines, kinds = [lines[at] for at in rest], [kinds[at] for at in rest]
     entries = find_references(lines, kinds, style)
     notes = [] if any(entry.label for entry in entries) else notes
     inside = sum(id(entry.lines[0]) in noted for entry in entries)
@@ -163,23 +159,19 @@ def read_document(document: pypdfium2.PdfDocument, data: bytes = b"") -> ReadPap
     references = []
     for entry, content in zip(entries, place_texts([e.lines for e in entries]), strict=True):
         printed = plain_letters("\n".join(line.text for line in entry.lines))
-        own = content.without_start(label_length(entry.label, content.text))
+        own = content.part(label_length(entry.label, content.text))
         printed = printed[label_length(entry.label, printed) :]
         references.append(ReferenceEntry(entry.label, own, printed))
     raised_cite, cited_in = _raised_numbers_cite(body), dict[str, tuple[int, ...]]()
     if raised_cite and notes:
         texts = place_texts([note.lines for note in notes])
-        found, cited_in = cite_in_footnotes(
-            [
-                (note.name, text.without_start(len(note.number)))
-                for note, text in zip(notes, texts, strict=True)
-            ],
-            [] if are_endnotes else references,
-        )
-        if len(cited_in) >= _CITING * len(notes):
-            references = found
-        else:
-            cited_in = {}
+        footnotes = [
+            (note.name, text.part(len(note.number)))
+            for note, text in zip(notes, texts, strict=True)
+        ]
+        found, citing = cite_in_footnotes(footnotes, [] if are_endnotes else references)
+        if len(citing) >= _CITING * len(notes):
+            references, cited_in = found, citing
     # In a list without numbers, raised numbers are those of footnotes.
     raised_cite &= not entries or bool(cited_in) or any(each.label.isdigit() for each in entries)
     summary, *paragraphs = _place_paragraphs([Paragraph("", abstract), *body], style, raised_cite)
@@ -213,24 +205,21 @@ def _place_paragraphs(
     for paragraph, content in zip(paragraphs, texts, strict=True):
         text = content.text
         head = _run_in_heading_length(paragraph, text, style) or bullet_length(text)
-        rest = content.without_start(head) if head else content
+        rest = content.part(head) if head else content
         read.append(ReadParagraph(paragraph.section, rest, text[:head].strip(), paragraph.is_item))
     return read
 
 
 def _run_in_heading_length(paragraph: Paragraph, text: str, style: Style) -> int:
     """Return the length of the bold or italic words, up to a stop, that head a paragraph."""
-    words = paragraph.lines[0].words if paragraph.lines else ()
+    words = [word for line in paragraph.lines[:3] for word in line.words]
     font = words[0].font if words else None
     if font is None or font.name == style.font or not (font.bold or font.italic):
         return 0
-    following = (word for line in paragraph.lines[:3] for word in line.words)
-    same = takewhile(lambda word: word.font == font, following)
+    same = takewhile(lambda word: word.font == font, words)
     length = sum(len(word.text) + 1 for word in same)
     head = text[: max(length - 1, 0)]
-    if not head.rstrip().endswith(".") or "[" in head or length > 130:
-        return 0
-    return length
+    return length if head.rstrip().endswith(".") and "[" not in head and length <= 130 else 0
 
 
 # --- Check the paper ----------------------------------------------------------------------------
@@ -258,7 +247,7 @@ def _checked(document: pypdfium2.PdfDocument, paper: ReadPaper, data: bytes) -> 
         raise Refused(f"a scan: its pages are pictures without text. {_OCR} in.pdf out.pdf")
     right_to_left = runs_right_to_left(text)
     if right_to_left:
-        paper = _unmirror(paper, _mirrored_pages(document))
+        paper = _unmirror(paper, document)
     notes = []
     if share > _NOTEWORTHY:
         notes.append(f"{problem}: a font has no Unicode mapping")
@@ -303,20 +292,17 @@ def _sample_characters(document: pypdfium2.PdfDocument) -> tuple[int, int]:
 
 
 def _sample_page(document: pypdfium2.PdfDocument, number: int) -> tuple[int, int]:
+    unreadable: list[bool] = []
     with contextlib.suppress(pypdfium2.PdfiumError), open_page(document, number) as (_, text):
         last = min(pdfium.FPDFText_CountChars(text.raw), _MAX_CHARACTERS)
-        unreadable = [_is_unreadable(text.raw, at) for at in range(0, last, _STEP)]
-        return sum(unreadable), len(unreadable)
-    return 0, 0
-
-
-def _is_unreadable(text: ctypes.c_void_p, at: int) -> bool:
-    if pdfium.FPDFText_IsGenerated(text, at) == 1:
-        return False
-    if pdfium.FPDFText_HasUnicodeMapError(text, at) == 1:
-        return True
-    unit = pdfium.FPDFText_GetUnicode(text, at)
-    return unit not in (2, 0xFFFE) and _NO_CHARACTER.match(chr(unit)) is not None
+        for at in range(0, last, _STEP):
+            unit = pdfium.FPDFText_GetUnicode(text.raw, at)
+            strange = unit not in (2, 0xFFFE) and _NO_CHARACTER.match(chr(unit)) is not None
+            unreadable.append(
+                pdfium.FPDFText_IsGenerated(text.raw, at) != 1
+                and (strange or pdfium.FPDFText_HasUnicodeMapError(text.raw, at) == 1)
+            )
+    return sum(unreadable), len(unreadable)
 
 
 def _is_scanned(document: pypdfium2.PdfDocument) -> bool:
@@ -337,26 +323,24 @@ def _is_scanned(document: pypdfium2.PdfDocument) -> bool:
 _Part = TypeVar("_Part", ReadParagraph, ReferenceEntry)
 
 
-def _mirrored_pages(document: pypdfium2.PdfDocument) -> set[int]:
+def _unmirror(paper: ReadPaper, document: pypdfium2.PdfDocument) -> ReadPaper:
+    """Return the paper with true positions on mirrored pages."""
     mirrored = set()
     for number in range(len(document)):
         with contextlib.suppress(pypdfium2.PdfiumError), open_page(document, number) as (_, text):
             if runs_right_to_left(text.get_text_range()):
                 mirrored.add(number)
-    return mirrored
-
-
-def _unmirror(paper: ReadPaper, mirrored: Collection[int]) -> ReadPaper:
-    """Return the paper with true positions on mirrored pages."""
 
     def true_box(box: Box) -> Box:
+        if box.page not in mirrored:
+            return box
         width = paper.pages[box.page][0]
         return box._replace(left=width - box.right, right=width - box.left)
 
     def unmirror(part: _Part) -> _Part:
-        content = part.content
-        places = tuple(true_box(box) if box.page in mirrored else box for box in content.places)
-        return replace(part, content=PlacedText(content.text, content.starts, places))
+        return replace(
+            part, content=replace(part.content, places=tuple(map(true_box, part.content.places)))
+        )
 
     return replace(
         paper,

@@ -11,13 +11,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from statistics import median
 
 from citebed.papers.pages import Line, group_while
 from citebed.papers.structure import Kind, Style, heads_references
+from citebed.papers.vocabulary import phrases
 
 _DATED = re.compile(
     r"(?<![\d/])(?:1[5-9]|20)\d\d(?!\d)|arxiv|\b10\.\d{4}|https?:|\bin (?:press|prep)|forthcoming"
@@ -44,17 +46,10 @@ _NAMED = re.compile(
     rf"|[A-Z]\. ?(?:[A-Z-]\. ?)*{_CAPITALISED}|[—–_\ue000-\uf8ff]{{1,3}}"
 )
 """An author's name at the start of an entry, or a dash for it, which fonts may not name."""
-_AFTER = re.compile(
-    r"(?:conflicts? of interest|competing interests?|copyright\b|©|publisher.s note|open access\b"
-    r"|acknowledge?ments?\b|author contributions|additional information|how to cite|correspondence"
-    r"|supplementa(?:ry|l) (?:material|information)|about the authors?|submit your|received:? "
-    r"|affiliations?:?$|e-?mail:)",
-    re.IGNORECASE,
-)
-"""Text that may follow a list in its font."""
+_AFTER = re.compile(f"(?:{phrases('after_references')})", re.IGNORECASE)
 _HANGING = 0.6
 """Least indent, in font sizes."""
-_NEXT_LABEL, _NEXT_AFTER_GAP = 250, 25
+_FAR = (250, 25)
 """Lines within which the next label must follow, and the next but one if a label is missing."""
 _TEXT, _PAGE_ENTRIES = 5, 12
 """Fewest lines of text above footnotes, and fewest entries for each such text in a list."""
@@ -75,7 +70,7 @@ class Entry:
     label: str
     lines: list[Line]
 
-    @property
+    @cached_property
     def is_dated(self) -> bool:
         """True if the entry contains a year or something that replaces it."""
         return any(_DATED.search(line.text) for line in self.lines)
@@ -83,12 +78,9 @@ class Entry:
 
 def find_references(lines: Sequence[Line], kinds: Sequence[Kind], style: Style) -> list[Entry]:
     """Return the entries of a paper's reference list in order, or [] if it has no list."""
-    text = [
-        line
-        for line, kind in zip(lines, kinds, strict=True)
-        if kind not in (Kind.RUNNING, Kind.CAPTION)
-    ]
-    headings = {id(line) for line, kind in zip(lines, kinds, strict=True) if kind is Kind.HEADING}
+    every = list(zip(lines, kinds, strict=True))
+    text = [line for line, kind in every if kind not in (Kind.RUNNING, Kind.CAPTION)]
+    headings = {id(line) for line, kind in every if kind is Kind.HEADING}
     lists = []
     heads = [at for at, line in enumerate(text) if heads_references(line.text)]
     for at in heads[-_MOST_LISTS:]:
@@ -106,7 +98,13 @@ def find_references(lines: Sequence[Line], kinds: Sequence[Kind], style: Style) 
             named = sum(_NAMED.match(entry.lines[0].text) is not None for entry in entries)
             if 2 * named > len(entries) and _score(entries) > max(_score(best), len(entries) / 2):
                 best = entries
-    return _with_continuations(best, lists)
+    taken = {id(line) for entry in best for line in entry.lines}
+    for other in lists:  # that continue its numbers, as after the methods
+        labels = (best[-1].label, other[0].label) if best and other else ("", "")
+        follows = all(map(str.isdigit, labels)) and int(labels[1]) - int(labels[0]) == 1
+        if follows and not any(id(line) in taken for entry in other for line in entry.lines):
+            best = [*best, *other]
+    return best
 
 
 def _dated_entries(entries: Sequence[Entry]) -> int:
@@ -118,17 +116,6 @@ def _score(entries: Sequence[Entry]) -> int:
     return 2 * _dated_entries(entries) - len(entries)
 
 
-def _with_continuations(best: list[Entry], lists: Sequence[list[Entry]]) -> list[Entry]:
-    """Return a list joined with later lists that continue its numbers, as after the methods."""
-    taken = {id(line) for entry in best for line in entry.lines}
-    for other in lists:
-        labels = (best[-1].label, other[0].label) if best and other else ("", "")
-        follows = all(map(str.isdigit, labels)) and int(labels[1]) - int(labels[0]) == 1
-        if follows and not any(id(line) in taken for entry in other for line in entry.lines):
-            best = [*best, *other]
-    return best
-
-
 # --- Lists with numbers ---------------------------------------------------------------------------
 
 
@@ -138,6 +125,12 @@ def _numbered_list(lines: Sequence[Line], first: range | None = None) -> list[En
     With ``first``, the list begins at one of these lines. Otherwise it begins at a label 1, and
     most of its entries must have a year and few lines, as references do.
     """
+
+    def fits(last: int, at: int) -> bool:
+        one, other = lines[last], lines[at]  # with one left edge, or in different columns
+        aligned = one.place != other.place or abs(other.left - one.left) < 1.4 * other.size
+        return has_letters_of_size(other, one.size) and aligned
+
     best: list[Entry] = []
     for pattern in _LABELS:
         places: dict[int, list[int]] = defaultdict(list)
@@ -148,7 +141,7 @@ def _numbered_list(lines: Sequence[Line], first: range | None = None) -> list[En
             for begin in places.get(number, ())[:_MOST_LISTS]:
                 if first and begin not in first:
                     continue
-                chain = _follow_labels(lines, places, number, begin)
+                chain = follow_numbers(places, number, begin, _FAR, fits)
                 entries = _numbered_entries(lines, chain)
                 if not first and not _are_references(entries, lines, [at for _, at in chain]):
                     continue
@@ -159,35 +152,31 @@ def _numbered_list(lines: Sequence[Line], first: range | None = None) -> list[En
     return best
 
 
-def _follow_labels(
-    lines: Sequence[Line], places: dict[int, list[int]], number: int, begin: int
+def follow_numbers(
+    places: Mapping[int, Sequence[int]],
+    number: int,
+    begin: int,
+    far: tuple[int, int],
+    fits: Callable[[int, int], bool],
 ) -> list[tuple[int, int]]:
-    """Return the labels that count up from a first one, with the lines that they begin."""
+    """Return the numbers that count up from a first one, with their lines.
+
+    ``places`` are the lines of each number, in order. The next number must follow within ``far[0]``
+    lines, or the next but one, or but two, within ``far[1]``; ``fits`` compares both lines.
+    """
     chain = [(number, begin)]
     while True:
-        last = lines[begin]
+        number, last = chain[-1]
         following = (
             (number + step, at)
-            for step, far in ((1, _NEXT_LABEL), (2, _NEXT_AFTER_GAP), (3, _NEXT_AFTER_GAP))
-            for at in between(places.get(number + step, ()), begin, begin + far)
-            if has_letters_of_size(lines[at], last.size) and _is_aligned(lines[at], last)
+            for step, most in ((1, far[0]), (2, far[1]), (3, far[1]))
+            for some in (places.get(number + step, ()),)
+            for at in some[bisect_right(some, last) : bisect_right(some, last + most)]
+            if fits(last, at)
         )
-        found = next(following, None)
-        if found is None:
+        if (found := next(following, None)) is None:
             return chain
-        number, begin = found
         chain.append(found)
-
-
-def between(places: Sequence[int], low: int, high: int) -> Sequence[int]:
-    """Return the sorted numbers above the first bound and up to the second."""
-    return places[bisect_right(places, low) : bisect_right(places, high)]
-
-
-def _is_aligned(line: Line, last: Line) -> bool:
-    """Return True if two labels have the same left edge, or are in different columns."""
-    same = (line.page, line.column) == (last.page, last.column)
-    return not same or abs(line.left - last.left) < 1.4 * line.size
 
 
 def has_letters_of_size(line: Line, size: float) -> bool:
@@ -220,15 +209,15 @@ def _numbered_entries(lines: Sequence[Line], chain: Sequence[tuple[int, int]]) -
     also ends before a heading, and has no more lines than the longest other one.
     """
     entries: list[Entry] = []
-    ends = [at for _, at in chain[1:]]
-    for (number, begin), end in zip(chain, [*ends, None], strict=True):
+    ends = [*(at for _, at in chain[1:]), None]
+    for (number, begin), end in zip(chain, ends, strict=True):
         label, entry = lines[begin], [lines[begin]]
         longest = max((len(each.lines) for each in entries), default=_USUAL_LINES)
         hangs = any(len(e.lines) > 1 and e.lines[1].left > e.lines[0].left + 2 for e in entries)
         has_bold = any(line.bold for each in entries for line in each.lines)
-        for line in lines[begin + 1 : begin + 1 + _NEXT_LABEL if end is None else end]:
+        for line in lines[begin + 1 : begin + 1 + _FAR[0] if end is None else end]:
             last = entry[-1]
-            same = (line.page, line.column) == (last.page, last.column)
+            same = line.place == last.place
             if not has_letters_of_size(line, label.size) or (
                 same and line.left < label.left - label.size
             ):
@@ -311,13 +300,13 @@ def _split(lines: Sequence[Line], style: Style) -> list[Entry]:
     left = _left_edges(lines, style)
 
     def is_flush(line: Line) -> bool:
-        return line.left - left[line.page, line.column] < _HANGING * line.size
+        return line.left - left[line.place] < _HANGING * line.size
 
     def is_named(last: Line, line: Line) -> bool:
         return _NAMED.match(line.text) is not None and last.text.endswith((".", ")", "]"))
 
     def is_apart(last: Line, line: Line) -> bool:
-        if (last.page, last.column) != (line.page, line.column):
+        if last.place != line.place:
             return is_named(last, line)
         gap = line.baseline - last.baseline > 1.45 * line.size
         return gap and _BEGINS.match(line.text) is not None
@@ -355,7 +344,7 @@ def _left_edges(lines: Sequence[Line], style: Style) -> dict[tuple[int, int], fl
     """
     places: dict[tuple[int, int], list[Line]] = defaultdict(list)
     for line in lines:
-        places[line.page, line.column].append(line)
+        places[line.place].append(line)
     edges = {}
     for key, some in places.items():
         least, most = min(line.left for line in some), max(line.left for line in some)

@@ -160,11 +160,8 @@ def _find_exact(plain: str, query: ReferenceQuery) -> int:
 
 def _find_main_title(document: CandidateDocument, query: ReferenceQuery) -> TitleMatch | None:
     head, *rest = _SUBTITLE.split(document.title, maxsplit=1)
-    plain = PlainText(head).plain
-    if not rest or len(plain) < _SHORTEST_MAIN_TITLE:
-        return None
-    at = _find_exact(plain, query)
-    breaks = query.plain.breaks
+    plain, breaks = PlainText(head).plain, query.plain.breaks
+    at = _find_exact(plain, query) if rest and len(plain) >= _SHORTEST_MAIN_TITLE else -1
     if at not in breaks or breaks.get(at + len(plain)) != 2:
         return None
     return TitleMatch(at, at + len(plain), cut=True)
@@ -202,8 +199,11 @@ def compute_features(document: CandidateDocument, query: ReferenceQuery) -> Feat
 
     Return ``None`` if the reference has neither the title nor an identifier of the document.
     """
-    reference = query.reference
-    same_doi, other_doi, same_arxiv = _compare_identifiers(document, reference)
+    reference, doi = query.reference, (document.doi or "").lower()
+    same_doi = bool(doi) and reference.doi == doi
+    is_preprint = (reference.doi or "").startswith("10.48550/")
+    other_doi = bool(doi and reference.doi) and not same_doi and not is_preprint
+    same_arxiv = bool(reference.arxiv) and reference.arxiv == document.arxiv
     match = find_title(document, query)
     if match is None and not (same_doi or same_arxiv):
         return None
@@ -227,7 +227,7 @@ def compute_features(document: CandidateDocument, query: ReferenceQuery) -> Feat
         by_distance = ("same_year", "near_year", "years_apart", "years_apart", "other_year")
         features[by_distance[min(apart, 4)]] = 1.0
     features |= {"same_doi": same_doi, "other_doi": other_doi, "same_arxiv": same_arxiv}
-    return features | _venue_features(document.venue, query) | _page_features(document.pages, query)
+    return features | _place_features(document, query)
 
 
 def _title_features(
@@ -266,55 +266,39 @@ def _has_other_words(left: str, right: str) -> bool:
     return edit_distance(short, long)[0] > 0.4 * len(short)
 
 
-def _compare_identifiers(
-    document: CandidateDocument, reference: ParsedReference
-) -> tuple[bool, bool, bool]:
-    """Return three flags: equal DOIs, different DOIs, equal arXiv ids."""
-    arxiv = bool(reference.arxiv) and reference.arxiv == document.arxiv
-    if not reference.doi or not document.doi:
-        return False, False, arxiv
-    same = reference.doi == document.doi.lower()
-    preprint = reference.doi.startswith("10.48550/")
-    return same, not same and not preprint, arxiv
-
-
 _PROCEEDINGS = frozenset(
     ("proceedings", "proc", "conference", "conf", "symposium", "workshop", "companion", "abstracts")
 )
 _IN = re.compile(r"\bIn:? [A-Z]|\bin:? (?:Proc|Int|[A-Z]{3})")
 
 
-def _venue_features(venue: str | None, query: ReferenceQuery) -> Features:
-    """Compare the venues, unless one of them is unknown.
+_PAGES = re.compile(r"(?<![\d/.])(\d{1,6})\s?[-–—]{1,2}\s?\d{1,6}(?![\d/])")
+
+
+def _place_features(document: CandidateDocument, query: ReferenceQuery) -> Features:
+    """Compare the venues and the first pages, unless one of them is unknown.
 
     ``venue`` is the share of the reference's words, perhaps abbreviated, in the document's venue.
     ``kind`` is, for a reference to proceedings, 1 or -1 depending on whether the document's venue
     is proceedings, too.
     """
+    features: Features = {"venueless": 1.0}
     words = [
         word
         for word in plain_words(query.reference.venue)
         if word not in FUNCTION_WORDS and len(word) > 1 and not word[0].isdigit()
     ]
-    if not venue or not words:
-        return {"venueless": 1.0}
-    known = plain_words(venue)
-    share = sum(any(own.startswith(word) for own in known) for word in words) / len(words)
-    proceedings = not _PROCEEDINGS.isdisjoint(words) or bool(_IN.search(query.reference.text))
-    kind = 1.0 if not _PROCEEDINGS.isdisjoint(known) else -1.0
-    return {"venue": share, "kind": kind if proceedings else 0.0}
-
-
-_PAGES = re.compile(r"(?<![\d/.])(\d{1,6})\s?[-–—]{1,2}\s?\d{1,6}(?![\d/])")
-
-
-def _page_features(pages: str | None, query: ReferenceQuery) -> Features:
-    """Compare the first pages, if both are known."""
-    first = re.match(r"\d+", pages or "")
+    if document.venue and words:
+        known = plain_words(document.venue)
+        share = sum(any(own.startswith(word) for own in known) for word in words) / len(words)
+        proceedings = not _PROCEEDINGS.isdisjoint(words) or _IN.search(query.reference.text)
+        kind = 1.0 if not _PROCEEDINGS.isdisjoint(known) else -1.0
+        features = {"venue": share, "kind": kind if proceedings else 0.0}
+    first = re.match(r"\d+", document.pages or "")
     stated = _PAGES.findall(query.reference.text)
-    if first is None or first[0] == "1" or not stated:
-        return {}
-    return {"same_page" if first[0] in stated else "other_page": 1.0}
+    if first and first[0] != "1" and stated:
+        features["same_page" if first[0] in stated else "other_page"] = 1.0
+    return features
 
 
 LIKELY = 0.5
@@ -379,14 +363,15 @@ class ReferenceMatcher:
             pl.col(name).cast(kind) if name in documents.columns else pl.lit(None, kind).alias(name)
             for name, kind in _COLUMNS.items()
         ]
+        title = pl.col("title").fill_null("")
         self._documents = (
             documents.select(columns)
             .with_columns(
-                pl.col("title").fill_null(""),
+                title,
                 pl.col("authors").fill_null([]),
                 pl.col("doi").str.to_lowercase(),
                 stated_doi="doi",
-                plain=plain_title(pl.col("title").fill_null("")),
+                plain=plain_title(title),
             )
             .rechunk()
         )
@@ -471,15 +456,9 @@ class ReferenceMatcher:
 
 
 _COLUMNS = {
-    "doc_id": pl.String(),
-    "title": pl.String(),
+    **dict.fromkeys(("doc_id", "title", "doi", "arxiv", "venue", "pages", "type"), pl.String()),
     "authors": pl.List(pl.String()),
     "year": pl.Int32(),
-    "doi": pl.String(),
-    "arxiv": pl.String(),
-    "venue": pl.String(),
-    "pages": pl.String(),
-    "type": pl.String(),
 }
 
 
@@ -487,11 +466,10 @@ class RowsBy:
     """An index from the values of a column to their rows; most values have one row."""
 
     def __init__(self, names: pl.Series) -> None:
-        rows = pl.Series(range(len(names)), dtype=pl.Int64)
-        repeated = names.is_duplicated()
-        self._row = dict(zip(names.to_list(), rows.to_list(), strict=True))
+        self._row = {name: row for row, name in enumerate(names.to_list())}
         self._rows: dict[str, list[int]] = {}
-        for name, row in zip(names.filter(repeated), rows.filter(repeated), strict=True):
+        repeated = pl.DataFrame({"name": names}).with_row_index().filter(names.is_duplicated())
+        for row, name in repeated.iter_rows():
             self._rows.setdefault(name, []).append(row)
 
     def get(self, name: str | None) -> list[int]:

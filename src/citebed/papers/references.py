@@ -8,17 +8,11 @@ something like a venue. A part that is uncertain stays empty.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from citebed.text.identifiers import (
-    arxiv_in,
-    arxiv_of_doi,
-    doi_in,
-    replace_identifiers,
-    url_in,
-)
+from citebed.papers.vocabulary import phrases
+from citebed.text.identifiers import arxiv_in, arxiv_of_doi, doi_in, replace_identifiers, url_in
 from citebed.text.names import (
     ET_AL,
     LOWER,
@@ -123,8 +117,7 @@ def _find_year(rest: str, *patterns: re.Pattern[str]) -> int | None:
 # --- The title --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Titled:
+class _Titled(NamedTuple):
     """A title, the text after it, and what ended it: a quotation, a full stop, a comma …"""
 
     title: str = ""
@@ -137,7 +130,6 @@ _QUOTED = compile_regex(
     r"|«\s?(?P<d>[^«»]{4,400})»|„(?P<e>[^„“”]{4,400})[“”]"
     r"|‘(?P<f>[^‘]{4,400}?)’(?=[.,;]|\s(?:[Ii]n\b|[A-Z]))|''(?P<g>[^']{4,400}?)'')(?P<after>[.,;:]?)"
 )
-_ENDS_INSIDE = tuple(".,;?!")
 _IN = compile_regex(r"(?i)\s*+(?:in\b:?|presented at|proc\b|arxiv|\(|\[|vol\b|ph\.?d|$)")
 
 
@@ -145,11 +137,8 @@ def _split_title(text: str, authors: AuthorList, dated: bool) -> _Titled:
     quoted = _QUOTED.match(text)
     if quoted:
         inside = next(part for part in quoted.groups()[:-1] if part is not None)
-        closed = quoted["after"] in tuple(".,;") or (
-            inside.endswith(_ENDS_INSIDE)
-            and not (not _IN.match(text, quoted.end()) and text[quoted.end() - 2] not in ".,")
-        )
-        if closed or _IN.match(text, quoted.end()):
+        last = text[quoted.end() - 2]  # before the closing quotation mark
+        if quoted["after"] in tuple(".,;") or last in ".," or _IN.match(text, quoted.end()):
             return _Titled(_trim(inside), text[quoted.end() :], "quotation")
     by_commas = bool(authors.names) and not dated and text.lstrip().startswith(",")
     text = text.lstrip(" .,;:")
@@ -158,15 +147,8 @@ def _split_title(text: str, authors: AuthorList, dated: bool) -> _Titled:
 
 _NEXT = r"[^\Wa-z]|[(\[“\"‘«]|[a-z][a-z ]{2,40} \d|[a-z]{1,5}[A-Z]|in\b"
 _POINT = compile_regex(rf"(?<![.?!])(?P<sign>[.?!]++)(?P<quote>[”\"’»]?)(?:\s++(?={_NEXT})|\s*$)")
-_ABBREVIATED = compile_regex(
-    r"(?:^|[\s(\[“\"‘.])(?:[^\W\d_]|vs|St|Dr|Mr|Mrs|Ms|Prof|cf|e\.g|i\.e|al|approx|No|Nos|Vol|Fig"
-    r"|ca|resp|Jr|Sr|sp|spp|var|subsp|cv|nov|Mt|Ft|etc|viz|Inc|Co|Ltd|Corp)$"
-)
-_VENUE = compile_regex(
-    r"(?i)(?:in\b[: ]|in:|proc(?:\.|eedings)\b|arxiv|corr\b|journal\b|j\. |trans(?:\.|actions)"
-    r"|ieee\b|acm\b|annals\b|lecture notes|lncs\b|ph\.? ?d|master|technical report|tech\."
-    r"|springer\b|advances in|available|retrieved|accessed|online|preprint|biorxiv|\d)"
-)
+_ABBREVIATED = compile_regex(rf"(?:^|[\s(\[“\"‘.])(?:{phrases('abbreviation')})$")
+_VENUE = compile_regex(f"(?i)(?:{phrases('venue')})")
 
 
 def _split_at_point(text: str) -> _Titled:
@@ -196,11 +178,7 @@ def _cut(text: str, point: re.Match[str]) -> _Titled:
 
 
 _SMALL = compile_regex(r" [a-z]{4,}+(?=[ ,:;?]|$)")
-_PUBLISHED = compile_regex(
-    r"(?i)\b(?:journal|transactions|proceedings|conference|press|universit\w+|society|reviews?"
-    r"|letters|symposium|workshop|thesis|dissertation|report|international|advances|annals|notes"
-    r"|science|bulletin|archives?|communications|magazine|research|publish\w+|books?)\b|\d"
-)
+_PUBLISHED = compile_regex(rf"(?i)\b(?:{phrases('publication')})\b|\d")
 
 
 def _is_still_title(after: str, sign: str) -> bool:
@@ -298,15 +276,12 @@ def _find_venue(rest: str) -> str:
     cut = _CUT.search(text)
     venue = text[: cut.start()] if cut else text
     points = list(_POINT.finditer(venue))
-    if len(points) == 1 and _is_whole(venue[: points[0].start()]):
-        venue = venue[: points[0].start()]
+    # A full stop ends it, unless it belongs to an abbreviation.
+    before = venue[: points[0].start()] if len(points) == 1 else ""
+    if before.count(" ") > 4 or _WHOLE_WORD.search(before):
+        venue = before
     venue = venue.strip(' .,;:“”"')
     return venue if 1 < len(venue) <= 250 and venue[0].isalnum() and not venue.isdigit() else ""
-
-
-def _is_whole(venue: str) -> bool:
-    """Return True if a venue before a full stop does not end in an abbreviation."""
-    return _WHOLE_WORD.search(venue) is not None or venue.count(" ") > 4
 
 
 # --- Confidence -------------------------------------------------------------------------------
@@ -351,19 +326,14 @@ _HYPHEN = compile_regex(r"(?<=[^\W\d_A-Z])- (?=[a-z])")
 def join_lines(text: str) -> str:
     """Return a reference in one line, without hyphens in broken words or blanks in addresses."""
     text = text[:_LONGEST].strip()
-    whole = _join_addresses(text) if _ADDRESS.search(text) else text
-    return fold(join_hyphens(_HYPHEN.sub("-\n", entities_to_text(whole))))
-
-
-def _join_addresses(text: str) -> str:
     pieces: list[str] = []
     last, blank = "", ""
-    for token in _TOKEN.finditer(text):
+    for token in _TOKEN.finditer(text) if _ADDRESS.search(text) else ():
         broken = blank and _is_broken(last, token[1], "\n" in blank or "\r" in blank)
         pieces += ["" if broken else blank, token[1]]
         last = last + token[1] if broken else token[1]
         blank = token[2]
-    return "".join(pieces)
+    return fold(join_hyphens(_HYPHEN.sub("-\n", entities_to_text("".join(pieces) or text))))
 
 
 def _is_broken(last: str, first: str, line_ends: bool) -> bool:
@@ -443,21 +413,19 @@ _ENDED = compile_regex(
     rf"|(?P<colon> ?:)|(?P<initial>(?<=\.) (?=\w))|(?P<comma>[,;])|(?P<bracket> ?\[)"
 )
 _ENDS = {"year": 4, "quote": 4, "point": 3, "colon": 3, "initial": 3, "comma": 1, "bracket": 1}
-_ORGANISATION = re.compile(
-    r"(?i)\b(?:consortium|organi[sz]ation|universit\w+|inc|ltd|gmbh|corp\w*|team|group|committee"
-    r"|institut\w*|collaboration|association|foundation|ministry|agency|council|project|bureau"
-    r"|department|society|commission|union|network|initiative|office|bank|center|centre|contributors"
-    r"|developers|software|technologies|labs?|board|alliance|academy|federation|authority|press)\b"
-)
+_ORGANISATION = re.compile(rf"(?i)\b(?:{phrases('organisation')})\b")
 _BEFORE_YEAR = compile_regex(rf"([^.()\[\]“\"]{{2,80}}?)[.,]? (?={_YEAR_NEXT}[a-z]?[)\]]?[.,:)\]])")
 
 
-@dataclass(frozen=True)
-class AuthorList:
-    """Names in canonical form (``Family, Given``), and the offset at which they end."""
+class AuthorList(NamedTuple):
+    """Names in canonical form (``Family, Given``), and the offset at which they end.
+
+    ``clear`` tells how clear that end is; it is odd if "and" precedes the last name.
+    """
 
     names: tuple[str, ...] = ()
     end: int = 0
+    clear: int = 0
 
 
 def parse_authors(text: str) -> AuthorList:
@@ -465,38 +433,21 @@ def parse_authors(text: str) -> AuthorList:
 
     Try each style, and take the names with the clearest end: before a year or a quotation.
     """
-    best = _Parse()
+    best = AuthorList()
     for patterns, behind in _STYLES:
-        parse = _parse(text, patterns, behind)
-        if parse.clear > best.clear:
-            best = parse
+        best = max(best, _parse(text, patterns, behind), key=lambda parse: parse.clear)
         if best.clear >= 2 * _CLEAR:
             break
     if best.names:
-        return AuthorList(tuple(map(_canonical, best.names)), best.end)
+        return best
     match = _BEFORE_YEAR.match(text)
-    if match and len(match[1].split()) <= 12:
-        return AuthorList(_names_before_year(match[1].strip(" ,")), match.end(1))
-    return AuthorList()
-
-
-class _Parse(NamedTuple):
-    """Names in one style, their end, and how clear that end is.
-
-    ``clear`` is 0 if the names have no clear end, and odd if "and" precedes the last name.
-    """
-
-    names: Sequence[re.Match[str]] = ()
-    end: int = 0
-    clear: int = 0
-
-
-def _names_before_year(text: str) -> tuple[str, ...]:
-    """Return names in an unknown style: an organisation, or names between commas."""
-    parts = re.split(r",? and |[,;] ", text)
-    if len(parts) == 1 or _ORGANISATION.search(text):
-        return (text,)
-    return tuple(name for part in parts if (name := name_from_display(part)))
+    if match is None or len(match[1].split()) > 12:
+        return AuthorList()
+    one = match[1].strip(" ,")  # an organisation, or names between commas in an unknown style
+    parts = re.split(r",? and |[,;] ", one)
+    if len(parts) == 1 or _ORGANISATION.search(one):
+        return AuthorList((one,), match.end(1))
+    return AuthorList(tuple(filter(None, map(name_from_display, parts))), match.end(1))
 
 
 _STYLES: tuple[tuple[tuple[re.Pattern[str], ...], bool], ...] = (
@@ -511,31 +462,38 @@ _STYLES: tuple[tuple[tuple[re.Pattern[str], ...], bool], ...] = (
 _CLEAR = 4
 
 
-def _parse(text: str, patterns: tuple[re.Pattern[str], ...], behind: bool) -> _Parse:
+def _parse(text: str, patterns: tuple[re.Pattern[str], ...], behind: bool) -> AuthorList:
     """Return the names in one style, or none if the text cannot be such a list of names."""
     names = _names(text, patterns)
     others = _OTHERS.match(text, names[-1].end()) if names else None
     while names and not (others or _end_clarity(text, names[-1].end(), behind, len(names))):
         names.pop()
     if not names:
-        return _Parse()
+        return AuthorList()
     end = others.end() if others else names[-1].end()
     editors = _EDITORS.match(text, end)
     clear = _CLEAR if others or editors else _end_clarity(text, end, behind, len(names))
     last = len(names) > 1 and bool(_LAST.search(text, names[-2].end(), names[-1].start()))
     if clear < _CLEAR and not (behind or last) and _DISPLAY in patterns:
         if _BEFORE.match(text):
-            return _Parse()
+            return AuthorList()
         if clear == 1:
             names, end = names[:1], names[0].end()  # "Jane Doe, Deep Learning, J. Noise 3"
-    return _Parse(names, editors.end() if editors else end, 2 * clear + last)
+    end = editors.end() if editors else end
+    return AuthorList(tuple(map(_canonical, names)), end, 2 * clear + last)
 
 
 def _names(text: str, patterns: tuple[re.Pattern[str], ...]) -> list[re.Match[str]]:
     """Return names between commas; the first pattern is the style of the first name."""
     first = _match_name(patterns[0], text, 0)
-    if first is None or _is_next_initial(first, text):
+    if first is None:
         return []
+    parts = first.groupdict()
+    if "family" in parts and first.re is not _INVERTED and _GOES_ON.match(text, first.end()):
+        # The initial after a family name belongs to the name that follows.
+        bare = first.re is _BEHIND_BARE
+        if len(parts["given"].rstrip(".")) == 1 if bare else " " in parts["family"]:
+            return []
     names, last = [first], False
     while len(names) < _MOST and not _OTHERS.match(text, names[-1].end()):
         between = _BETWEEN.match(text, names[-1].end())
@@ -548,15 +506,6 @@ def _names(text: str, patterns: tuple[re.Pattern[str], ...]) -> list[re.Match[st
             break
         names.append(name)
     return names
-
-
-def _is_next_initial(name: re.Match[str], text: str) -> bool:
-    """Return True if the initial after a family name belongs to the name that follows."""
-    family = name.groupdict().get("family")
-    if family is None or name.re is _INVERTED:
-        return False
-    alone = len(name["given"].rstrip(".")) == 1 if name.re is _BEHIND_BARE else " " in family
-    return alone and _GOES_ON.match(text, name.end()) is not None
 
 
 def _end_clarity(text: str, end: int, behind: bool, count: int) -> int:

@@ -131,37 +131,37 @@ class Review:
         """Add a step to the decisions; raise `StaleReview` if they are not at this version."""
         annotation = self.proposal(stem).annotation
 
-        def change(decisions: Decisions) -> Decisions:
-            if decisions.version != version:
-                raise StaleReview
+        def add(decisions: Decisions) -> Decisions:
             state = apply_decisions(annotation, decisions)
             complete = write_out(state, step)
             apply_step(state, complete, len(decisions.steps) + 1)  # raises if it is not possible
-            return decisions.with_step(complete).spent(seconds)
+            return decisions.with_step(complete)
 
-        return self._change(stem, change)
+        return self._change(stem, add, seconds, version)
 
     def undo(self, stem: str, version: int, seconds: float = 0.0) -> Decisions:
         """Undo the last step."""
-
-        def change(decisions: Decisions) -> Decisions:
-            if decisions.version != version:
-                raise StaleReview
-            return decisions.without_last().spent(seconds)
-
-        return self._change(stem, change)
+        return self._change(stem, Decisions.without_last, seconds, version)
 
     def spend(self, stem: str, seconds: float) -> Decisions:
         """Add seconds of work on a paper."""
-        return self._change(stem, lambda decisions: decisions.spent(seconds))
+        return self._change(stem, lambda decisions: decisions, seconds)
 
-    def _change(self, stem: str, change: Callable[[Decisions], Decisions]) -> Decisions:
+    def _change(
+        self,
+        stem: str,
+        change: Callable[[Decisions], Decisions],
+        seconds: float,
+        version: int | None = None,
+    ) -> Decisions:
         proposal, path = self.proposal(stem), self._decisions_path(stem)
         after: list[Decisions] = []
 
         def changed(before: bytes) -> bytes:
-            text = before.decode("utf-8", "replace")
-            after.append(change(_decisions(path, text, proposal)))
+            decisions = _decisions(path, before.decode("utf-8", "replace"), proposal)
+            if version not in (None, decisions.version):
+                raise StaleReview
+            after.append(change(decisions).spent(seconds))
             return after[-1].model_dump_json(exclude_none=True).encode()
 
         update_file(path, changed)

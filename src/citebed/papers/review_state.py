@@ -158,32 +158,26 @@ def doubtful(state: ReviewState, threshold: float = THRESHOLD) -> list[str]:
 
 def apply_step(state: ReviewState, step: Step, number: int) -> ReviewState:
     """Return the state after one more step; names of new items contain its ``number``."""
-    after = _APPLY[type(step)](state, step, number)
-    return _decide(after, step.item) if hasattr(step, "item") else after
-
-
-def _accept(state: ReviewState, step: Accept, _: int) -> ReviewState:
-    known = {FRONT, *(f"r{ref_id}" for ref_id in state.reference_ids)}
-    for paragraph in state.paragraphs:
-        known |= {paragraph.item, *(each.item for each in paragraph.sentences)}
-    if step.item not in known:
-        raise StepRefused(f"the paper has no '{step.item}' to accept.")
-    return state
-
-
-def _finish(state: ReviewState, _step: Finish, _: int) -> ReviewState:
-    return replace(state, finished=True)
-
-
-def _front(state: ReviewState, step: ChangeFront, _: int) -> ReviewState:
-    before = state.annotation
-    annotation = replace(
-        before,
-        title=before.title if step.title is None else step.title,
-        abstract=before.abstract if step.abstract is None else step.abstract,
-        doi=before.doi if step.doi is None else step.doi or None,
-    )
-    return _decide(replace(state, annotation=annotation), FRONT)
+    match step:
+        case Finish():
+            return replace(state, finished=True)
+        case ChangeFront():
+            about, given = state.annotation, step.model_dump(exclude_none=True, exclude={"kind"})
+            given |= {"doi": step.doi or None} if step.doi is not None else {}
+            return _decide(replace(state, annotation=replace(about, **given)), FRONT)
+        case Accept():
+            items = {FRONT, *(f"r{ref_id}" for ref_id in state.reference_ids)}
+            for paragraph in state.paragraphs:
+                items |= {paragraph.item, *(each.item for each in paragraph.sentences)}
+            if step.item not in items:
+                raise StepRefused(f"the paper has no '{step.item}' to accept.")
+        case Drop():
+            at = _find_paragraph(state, step.item)
+            changed = replace(state.paragraphs[at], dropped=step.dropped)
+            state = _replace_paragraphs(state, at, 1, changed)
+        case _:
+            state = _APPLY[type(step)](state, step, number)
+    return _decide(state, step.item) if hasattr(step, "item") else state
 
 
 def _reference(state: ReviewState, step: ChangeReference, _: int) -> ReviewState:
@@ -304,38 +298,23 @@ def _split(state: ReviewState, step: Split, number: int) -> ReviewState:
     return _decide(_replace_paragraphs(state, at, 1, first, second), second.item)
 
 
-def _drop(state: ReviewState, step: Drop, _: int) -> ReviewState:
-    at = _find_paragraph(state, step.item)
-    return _replace_paragraphs(state, at, 1, replace(state.paragraphs[at], dropped=step.dropped))
-
-
 def _add(state: ReviewState, step: Add, number: int) -> ReviewState:
     if not step.sentences:
         raise StepRefused("a paragraph needs text.")
     item = f"c+{number}"
-    sentences = tuple(
-        Sentence(f"{item}.{n}", _new_sentence(state, each))
-        for n, each in enumerate(step.sentences, 1)
-    )
+    sentences: list[Sentence] = []
+    for each in step.sentences:
+        marks = tuple(
+            AnnotatedMarker(text, _check_cites(state, cites), 1.0, ())
+            for text, cites in each.markers
+        )
+        given = (each.text, _check_cites(state, each.cites), each.anonymised, 1.0, ())
+        new = AnnotatedSentence(*given, marks, each.printed)
+        sentences.append(Sentence(f"{item}.{len(sentences) + 1}", new))
     at = 0 if step.after == FRONT else _find_paragraph(state, step.after) + 1
     beside = state.paragraphs[max(at - 1, 0)].section if state.paragraphs else "introduction"
-    made = Paragraph(item, step.section or beside, "", 1.0, sentences)
+    made = Paragraph(item, step.section or beside, "", 1.0, tuple(sentences))
     return _decide(_replace_paragraphs(state, at, 0, made), item)
-
-
-def _new_sentence(state: ReviewState, given: NewSentence) -> AnnotatedSentence:
-    markers = tuple(
-        AnnotatedMarker(text, _check_cites(state, cites), 1.0, ()) for text, cites in given.markers
-    )
-    return AnnotatedSentence(
-        given.text,
-        _check_cites(state, given.cites),
-        given.anonymised,
-        1.0,
-        (),
-        markers,
-        given.printed,
-    )
 
 
 def _find_paragraph(state: ReviewState, item: str) -> int:
@@ -371,18 +350,14 @@ def _replace_paragraphs(state: ReviewState, at: int, many: int, *instead: Paragr
 
 
 _APPLY: dict[type[Any], Callable[[ReviewState, Any, int], ReviewState]] = {
-    Accept: _accept,
-    ChangeFront: _front,
     ChangeSentence: _sentence,
     ChangeMarker: _marker,
     SplitSentence: _split_sentence,
     JoinSentence: _join_sentence,
     Merge: _merge,
     Split: _split,
-    Drop: _drop,
     Add: _add,
     ChangeReference: _reference,
-    Finish: _finish,
 }
 
 
@@ -398,7 +373,9 @@ def _split_at(sentence: AnnotatedSentence, at: int) -> tuple[AnnotatedSentence, 
     Each part keeps the markers printed in it; the first part keeps citations without a marker.
     """
     text, printed = sentence.text, sentence.printed
-    inside = _printed_offset(text, printed, at)
+    behind_cut = text[at:].strip()[:_CONTEXT]  # the printed text may contain more names
+    inside = printed.find(behind_cut, min(at, len(printed))) if behind_cut else -1
+    inside = inside if inside >= 0 else round(len(printed) * at / max(len(text), 1))
     places: list[int] = []
     position = 0
     for each in sentence.markers:
@@ -429,15 +406,6 @@ def _cited(markers: Sequence[AnnotatedMarker]) -> list[str]:
     return [cite for marker in markers for cite in marker.cites]
 
 
-def _printed_offset(text: str, printed: str, at: int) -> int:
-    """Return the offset in the printed text, which may contain more names."""
-    behind = text[at:].strip()[:_CONTEXT]
-    found = printed.find(behind, min(at, len(printed))) if behind else -1
-    if found >= 0:
-        return found
-    return round(len(printed) * at / max(len(text), 1))
-
-
 def _cut_boxes(boxes: Sequence[Box], share: float) -> tuple[tuple[Box, ...], tuple[Box, ...]]:
     """Return the boxes before and after a share of the text's length."""
     left = share * sum(box.right - box.left for box in boxes)
@@ -462,34 +430,27 @@ def write_out(state: ReviewState, step: Step) -> Step:
 
     So decisions stay as they are when a later version splits or anonymises texts differently.
     """
-    if isinstance(step, Add):
-        return step.model_copy(update={"text": "", "sentences": _split_text(state, step.text)})
+    if isinstance(step, Add):  # a text that was copied from a page, with its line breaks
+        line = plain_text(join_hyphens(step.text))
+        split = tuple(
+            NewSentence(
+                text=each.text,
+                cites=each.cites,
+                anonymised=each.anonymised,
+                printed=each.printed,
+                markers=tuple((marker.text, marker.cites) for marker in each.markers),
+            )
+            for each in annotate_text(line, state.annotation.references)
+        )
+        return step.model_copy(update={"text": "", "sentences": split})
     if isinstance(step, ChangeSentence) and step.anonymised is not None and step.text is None:
         sentences = (each for paragraph in state.paragraphs for each in paragraph.sentences)
         sentence = next((each.content for each in sentences if each.item == step.item), None)
         if sentence is not None and sentence.anonymised != step.anonymised:
-            return step.model_copy(update={"text": _anonymised_text(sentence, step.anonymised)})
+            printed, text = fold(sentence.printed), sentence.text
+            without = fold(anonymise(sentence.printed))
+            # A text that a person wrote stays as it is.
+            if sentence.printed and text in (printed, without, sentence.printed):
+                text = plain_text(without if step.anonymised else printed)
+            return step.model_copy(update={"text": text})
     return step
-
-
-def _anonymised_text(sentence: AnnotatedSentence, anonymised: bool) -> str:
-    """Return the text with or without names; a text that a person wrote stays as it is."""
-    printed, without = fold(sentence.printed), fold(anonymise(sentence.printed))
-    if not sentence.printed or sentence.text not in (printed, without, sentence.printed):
-        return sentence.text
-    return plain_text(without if anonymised else printed)
-
-
-def _split_text(state: ReviewState, text: str) -> tuple[NewSentence, ...]:
-    """Split a text that was copied from a page, with its line breaks, into sentences."""
-    line = plain_text(join_hyphens(text))
-    return tuple(
-        NewSentence(
-            text=each.text,
-            cites=each.cites,
-            anonymised=each.anonymised,
-            printed=each.printed,
-            markers=tuple((marker.text, marker.cites) for marker in each.markers),
-        )
-        for each in annotate_text(line, state.annotation.references)
-    )

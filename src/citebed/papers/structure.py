@@ -18,6 +18,7 @@ from unicodedata import normalize
 import numpy as np
 
 from citebed.papers.pages import Line
+from citebed.papers.vocabulary import phrases
 
 
 def letters_only(text: str) -> str:
@@ -29,39 +30,12 @@ NUMBER = r"(?:(?:\d{1,2}|[A-H]|[IVX]{1,5})(?:\.\d{1,2}){0,3}\.?)"
 _HEADING = re.compile(rf"(?:{NUMBER}\s+)?\S.{{0,110}}")
 _NUMBERED = re.compile(rf"({NUMBER})\s+(\S.*)")
 _CAPTION = re.compile(
-    r"(?:S\d{1,2} (?:Fig|Table|Text|File|Data|Appendix)[.:]"
-    r"|(?:Figures?|Fig\.|FIGURE|FIG\.|Tables?|TABLE|Algorithm|Listing|Scheme|Plate|Chart|Box|Abbildung"
-    r"|Abb\.|Tabelle|Tab\.|Tableau|Figura|Cuadro|Tabla)"
+    rf"(?:S\d{{1,2}} (?:Fig|Table|Text|File|Data|Appendix)[.:]|(?:{phrases('caption')})"
     r"\s*(?:\d+|[IVX]+|[A-Z]\d*|S\d+)\s*[a-z]?\s*(?:[.:|–—-]|$|\())"
 )
 _LABEL = re.compile(r"\S+\s*(?:\d+|[IVX]+|[A-Z]\d*)[.:]?")
-_REFERENCES = frozenset(
-    letters_only(heading)
-    for heading in """
-    references/reference list/references and notes/notes and references/references cited
-    /bibliography/literature/literature cited/cited literature/works cited/selected bibliography
-    /literatur/literaturverzeichnis/literaturangaben/literaturnachweise/literaturliste/bibliographie
-    /bibliografie/quellen/quellen und literatur/quellenverzeichnis/quellen- und literaturverzeichnis
-    /schrifttum/referenzen/zitierte literatur/verwendete literatur/références
-    /références bibliographiques/ouvrages cités/referencias/referencias bibliográficas/bibliografía
-    /bibliografía citada/obras citadas/referências/referências bibliográficas/bibliografia
-    /riferimenti bibliografici/riferimenti/literatuur/literatuurlijst/referenties/piśmiennictwo
-    /literatura/referenser/litteratur/litteraturliste/litteraturförteckning/referanser/referencer
-    /lähteet/kirjallisuus/irodalom/irodalomjegyzék/kaynakça/kaynaklar/литература/список литературы
-    /библиография/参考文献/文献/참고문헌
-    """.replace("\n", " ").split("/")
-)
-"""Headings of reference lists, in small letters without blanks and accents."""
-_KNOWN = re.compile(
-    r"abstract|background|introduction|related works?|conclusions?(?: and .{4,20})?"
-    r"|acknowledge?ments?|(?:materials? and |patients and |experimental )?methods?"
-    r"|methods? and materials?|results?|results? and discussions?|discussions?"
-    r"|discussions? and conclusions?|experimental(?: section)?"
-    r"|concluding remarks|einleitung|methoden?|ergebnisse|diskussion|fazit|schluss(?:folgerungen)?"
-    r"|zusammenfassung|introducción|métodos|resultados|discusión|conclusiones|méthodes|résultats",
-    re.IGNORECASE,
-)
-"""Headings that most papers have."""
+_REFERENCES = frozenset(map(letters_only, phrases("reference_headings").split("|")))
+_KNOWN = re.compile(phrases("known_headings"), re.IGNORECASE)
 _MATH = re.compile(
     r"\b(?:cm|lm)(?:mi|sy|ex|bsy|mib)|txex|txsy|txmi|math|symbol|mtsy|msam|msbm|wasy", re.I
 )
@@ -101,10 +75,21 @@ class Style:
 
     def edges(self, line: Line) -> tuple[float, float]:
         """Return the left and right edge of a line's column."""
-        key = (line.page, line.column)
-        return (
-            self.columns.get(key) or self.columns.get((-1, line.column)) or (line.left, line.right)
-        )
+        own = self.columns.get(line.place) or self.columns.get((-1, line.column))
+        return own or (line.left, line.right)
+
+    def is_apart(self, before: Line, line: Line) -> bool:
+        """Return True if a line has more space above than the lines of a paragraph."""
+        step = line.baseline - before.baseline
+        return before.place != line.place or step > self.leading + 0.25 * self.size
+
+    def is_next(self, before: Line, line: Line) -> bool:
+        """Return True if a line has as much space above as the lines of a paragraph."""
+        return 0 < line.baseline - before.baseline < self.leading + 0.25 * self.size
+
+    def is_prose(self, line: Line) -> bool:
+        """Return True if a line has the font and the size of prose."""
+        return line.main.font.name == self.font and has_size(line, self.size)
 
 
 def measure_style(lines: Sequence[Line]) -> Style:
@@ -123,15 +108,20 @@ def measure_style(lines: Sequence[Line]) -> Style:
     for line in prose:
         fonts[line.main.font.name] += len(line.text)
     font = fonts.most_common(1)[0][0] if fonts else ""
-    steps = [
-        after.baseline - line.baseline
-        for line, after in pairwise(prose)
-        if (line.page, line.column) == (after.page, after.column)
-    ]
+    steps = (a.baseline - b.baseline for b, a in pairwise(prose) if a.place == b.place)
     plausible = [step for step in steps if 0.9 * size < step < 2.2 * size]
     leading = median(plausible) if plausible else 1.2 * size
     code = _typewriter_fonts(lines)
-    return Style(size, font, leading, _columns(prose), frozenset() if font in code else code)
+    places: dict[tuple[int, int], list[Line]] = defaultdict(list)
+    for line in prose:
+        places[line.place].append(line)
+        places[-1, line.column].append(line)
+    columns = {
+        place: (_mode([line.left for line in some]), _mode([line.right for line in some]))
+        for place, some in places.items()
+        if place[0] < 0 or len(some) >= 6
+    }
+    return Style(size, font, leading, columns, frozenset() if font in code else code)
 
 
 def _typewriter_fonts(lines: Sequence[Line]) -> frozenset[str]:
@@ -155,25 +145,11 @@ def has_size(line: Line, size: float) -> bool:
     return abs(line.size - size) < 0.045 * size + 0.05
 
 
-def _columns(prose: Sequence[Line]) -> dict[tuple[int, int], tuple[float, float]]:
-    lines: dict[tuple[int, int], list[Line]] = defaultdict(list)
-    for line in prose:
-        lines[line.page, line.column].append(line)
-        lines[-1, line.column].append(line)
-    return {
-        key: (_mode([line.left for line in some]), _mode([line.right for line in some]))
-        for key, some in lines.items()
-        if key[0] < 0 or len(some) >= 6
-    }
-
-
 def _mode(values: Sequence[float]) -> float:
     """Return the most common value, in points; values one point away count half."""
     counts: Counter[int] = Counter()
-    for value in values:
-        counts[round(value)] += 2
-        counts[round(value) - 1] += 1
-        counts[round(value) + 1] += 1
+    for value in map(round, values):
+        counts.update({value: 2, value - 1: 1, value + 1: 1})
     return float(counts.most_common(1)[0][0])
 
 
@@ -197,13 +173,19 @@ def classify_lines(lines: Sequence[Line], style: Style, running: set[int]) -> li
     """Return the kind of each line."""
     kinds: list[Kind] = []
     caption: Line | None = None
-    heading_looks = _heading_looks(lines, style)
-    for before, line in zip((None, *lines), lines, strict=False):
-        kind = Kind.RUNNING if id(line) in running else _kind(line, style, heading_looks)
-        if kind is Kind.PROSE and _is_code(before, line, style):
-            kind = Kind.OTHER
-        if kind is Kind.CAPTION and _is_mid_sentence(before, line, style):
-            kind = Kind.PROSE
+    looks = list(map(_look, lines))
+    heading_looks = _heading_looks(lines, looks, style)
+    for before, line, look in zip((None, *lines), lines, looks, strict=False):
+        if id(line) in running:
+            kind = Kind.RUNNING
+        elif _CAPTION.match(line.text):
+            kind = Kind.PROSE if _is_mid_sentence(before, line, style) else Kind.CAPTION
+        elif look in heading_looks and _may_be_heading(line, style, other_font=True):
+            kind = Kind.HEADING
+        elif has_size(line, style.size):
+            kind = Kind.OTHER if _is_code(before, line, style) else Kind.PROSE
+        else:
+            kind = Kind.NOTE if line.size < style.size else Kind.OTHER
         if kind is Kind.CAPTION:
             caption = line
         elif caption is not None and _continues_caption(caption, line, kind, style):
@@ -224,7 +206,7 @@ def _mark_small_prose(lines: Sequence[Line], kinds: list[Kind]) -> None:
     block: list[int] = []
     for number, (before, n) in enumerate(pairwise(at)):
         line, last = lines[n], lines[before]
-        same = (line.page, line.column) == (last.page, last.column)
+        same = line.place == last.place
         near = not same or 0 <= line.baseline - last.baseline < _NEAR * line.size
         goes_on = bool(block) and block[-1] == before and has_size(line, last.size)
         begins = kinds[before] is Kind.HEADING and same
@@ -239,9 +221,11 @@ def _mark_small_prose(lines: Sequence[Line], kinds: list[Kind]) -> None:
 
 def _continues_caption(caption: Line, line: Line, kind: Kind, style: Style) -> bool:
     step = line.baseline - caption.baseline
-    if kind in (Kind.HEADING, Kind.RUNNING) or abs(line.size - caption.size) > 0.3:
-        return False
-    if line.page != caption.page:
+    if (
+        kind in (Kind.HEADING, Kind.RUNNING)
+        or abs(line.size - caption.size) > 0.3
+        or line.page != caption.page
+    ):
         return False
     if style.font not in (line.main.font.name, caption.main.font.name):  # whatever its columns
         return -0.3 * line.size < step < 1.45 * line.size
@@ -253,29 +237,15 @@ def _continues_caption(caption: Line, line: Line, kind: Kind, style: Style) -> b
     return step < 1.45 * caption.size and same
 
 
-def _kind(line: Line, style: Style, heading_looks: set[Look]) -> Kind:
-    if _CAPTION.match(line.text):
-        return Kind.CAPTION
-    if _look(line) in heading_looks and _may_be_heading(line, style, other_font=True):
-        return Kind.HEADING
-    if has_size(line, style.size):
-        return Kind.PROSE
-    return Kind.NOTE if line.size < style.size else Kind.OTHER
-
-
 def _is_mid_sentence(before: Line | None, line: Line, style: Style) -> bool:
     """Return True for prose that begins like a caption: "Table 2 shows …", "Table 2 [3]. …"."""
-    if line.main.font.name != style.font or not has_size(line, style.size):
-        return False
-    if line.words[0].font.bold:
+    if not style.is_prose(line) or line.words[0].font.bold:
         return False
     if _CAPTION.sub("", line.text, count=1).lstrip()[:1].islower():
         return True
-    if before is None or (line.page, line.column) != (before.page, before.column):
+    if before is None or line.place != before.place or not style.is_next(before, line):
         return False
-    near = 0 < line.baseline - before.baseline < style.leading + 0.25 * style.size
-    ended = before.text.rstrip().endswith((".", ":", "?", "!"))
-    return near and not ended and has_size(before, style.size)
+    return not before.text.rstrip().endswith((".", ":", "?", "!")) and has_size(before, style.size)
 
 
 def _is_code(before: Line | None, line: Line, style: Style) -> bool:
@@ -285,8 +255,8 @@ def _is_code(before: Line | None, line: Line, style: Style) -> bool:
     if before is None or before.main.font.name in style.typewriter:
         return True
     whole = style.edges(before)[1] - before.right < 3 * style.size
-    near = 0 < line.baseline - before.baseline < style.leading + 0.25 * style.size
-    return not (whole and near) or before.text.rstrip().endswith((".", ":"))
+    ended = before.text.rstrip().endswith((".", ":"))
+    return ended or not (whole and style.is_next(before, line))
 
 
 Look = tuple[str, float, bool]
@@ -303,7 +273,7 @@ def plain_heading(text: str) -> str:
     return (numbered[2] if numbered else text).strip(" .:")
 
 
-def _heading_looks(lines: Sequence[Line], style: Style) -> set[Look]:
+def _heading_looks(lines: Sequence[Line], looks: Sequence[Look], style: Style) -> set[Look]:
     """Return the looks of the lines that are certainly headings.
 
     These have known names such as "References", numbers that count up, or stand alone several times
@@ -311,35 +281,28 @@ def _heading_looks(lines: Sequence[Line], style: Style) -> set[Look]:
     """
     numbers: dict[Look, list[str]] = defaultdict(list)
     alone: dict[Look, list[bool]] = defaultdict(list)
-    for before, line, after in zip(lines, lines[1:], lines[2:], strict=False):
-        if _look(before) == _look(line) and not _is_apart(before, line, style):
+    for n, (before, line, after) in enumerate(zip(lines, lines[1:], lines[2:], strict=False), 1):
+        apart = style.is_apart(before, line)
+        if looks[n - 1] == looks[n] and not apart:
             continue  # the second line of a heading
-        if _may_be_heading(line, style, other_font=False) and line.size > 0.9 * style.size:
+        if line.size > 0.9 * style.size and _may_be_heading(line, style, other_font=False):
             ended = before.text.rstrip().endswith((".", "!", "?", ":", ".”", ")", "]"))
             ended |= before.main.font.name != style.font
-            prose = after.main.font.name == style.font and has_size(after, style.size)
             starts = line.text[:1].isupper() and after.text[:1].isupper()
-            two = _look(after) == _look(line) and _is_apart(before, line, style)
-            alone[_look(line)].append(ended and (two or (prose and starts)))
-    looks = set()
-    for line in lines:
-        plain = plain_heading(line.text)
-        known = _KNOWN.fullmatch(plain) is not None or heads_references(line.text)
-        if not _may_be_heading(line, style, other_font=known):
+            two = looks[n + 1] == looks[n] and apart
+            alone[looks[n]].append(ended and (two or (style.is_prose(after) and starts)))
+    certain = set()
+    for line, look in zip(lines, looks, strict=True):
+        known = _KNOWN.fullmatch(plain_heading(line.text)) or heads_references(line.text)
+        if not _may_be_heading(line, style, other_font=bool(known)):
             continue
         numbered = _NUMBERED.fullmatch(line.text.strip())
         if known:
-            looks.add(_look(line))
+            certain.add(look)
         elif numbered and line.size >= style.size - 0.5:
-            numbers[_look(line)].append(numbered[1])
-    looks |= {look for look, some in alone.items() if sum(some) > max(2, 0.7 * len(some))}
-    return looks | {look for look, some in numbers.items() if _counts_up(some)}
-
-
-def _is_apart(before: Line, line: Line, style: Style) -> bool:
-    """Return True if a line has more space above than the lines of a paragraph."""
-    same = (line.page, line.column) == (before.page, before.column)
-    return not same or line.baseline - before.baseline > style.leading + 0.25 * style.size
+            numbers[look].append(numbered[1])
+    certain |= {look for look, some in alone.items() if sum(some) > max(2, 0.7 * len(some))}
+    return certain | {look for look, some in numbers.items() if _counts_up(some)}
 
 
 def _counts_up(numbers: Sequence[str]) -> bool:

@@ -33,7 +33,7 @@ def line(
     words, at = [], left
     for part in text.split():
         right = at + size / 2 * len(part)
-        words.append(Word(part, at, right, baseline, size, font, 0, breaks=False))
+        words.append(Word(part, at, right, baseline, size, font, 0))
         at = right + size / 4
     return tuple(words)
 

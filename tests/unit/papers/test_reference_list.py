@@ -27,7 +27,7 @@ def row(text: str, y: float, left: float = 50, size: float = 10, font: Font = SE
     words, at = [], left
     for part in text.split():
         right = at + size / 2 * len(part)
-        words.append(Word(part, at, right, y, size, font, 0, breaks=False))
+        words.append(Word(part, at, right, y, size, font, 0))
         at = right + size / 4
     return words
 
