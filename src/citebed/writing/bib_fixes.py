@@ -63,7 +63,8 @@ def fix_for(
 
 def _find_value(raw: RawEntry, name: str) -> int:
     """Return the offset of a field's value if the entry states it once and literally, else -1."""
-    value = re.escape(raw.fields.get(name, ""))
+    stored = raw.fields.get(name, "")
+    value = re.escape(stored)
     field = rf"(?i:(?<![\w-]){name})\s*=\s*"
     pattern = rf"{field}(?:\{{({value})\}}|\"({value})\"|(?=\d)({value}))\s*(?:[,}})]|$)"
     depth = raw.text.partition(",")[0].count("{")
