@@ -48,7 +48,7 @@ def check(
         list[Path],
         typer.Argument(
             metavar="[COLLECTION] DRAFT…",
-            help="Drafts, PDFs or .bib files; first, if you like, the collection's folder. By "
+            help="Drafts, PDFs or .bib files; you can name the collection's folder first. By "
             "default, citebed looks for a collection beside the draft.",
             show_default=False,
         ),

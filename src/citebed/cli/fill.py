@@ -58,7 +58,7 @@ def fill(
         list[Path],
         typer.Argument(
             metavar="[COLLECTION] DRAFT",
-            help="The draft, and before it, if you like, the collection's folder. By default, "
+            help="The draft; you can name the collection's folder before it. By default, "
             "citebed looks for a collection beside the draft. Drafts: LaTeX, Markdown, Quarto, "
             "Typst, reStructuredText, plain text, Word, OpenDocument, Jupyter.",
             show_default=False,
@@ -82,7 +82,9 @@ def fill(
     from citebed.writing.fill import fill_draft
 
     if len(sources) > 2:
-        raise typer.BadParameter("expected one draft, and before it, if you like, a collection")
+        raise typer.BadParameter(
+            f"expected [COLLECTION] DRAFT; found {count(len(sources), 'path')}"
+        )
     if output.format is not None and output.format not in _FORMATS:
         raise UnknownName("output format", output.format, _FORMATS)
     if options.write is not None and options.in_place:
@@ -96,7 +98,7 @@ def fill(
     filling = fill_draft(draft, Recommender(*open_both(folder)), options)
     print_notes(filling.notes)
     writes, is_done = bool(options.write or options.in_place), True
-    if (options.interactive or writes) and (resumed := filling.resume()):
+    if (options.interactive or writes or options.diff) and (resumed := filling.resume()):
         say(f"continuing with {count(resumed, 'earlier choice')}")
     if options.interactive:
         is_done = choose_in_terminal(filling, input)
@@ -120,7 +122,9 @@ def fill(
 
 def _write(filling: Filling, options: FillCommand) -> None:
     if not any(filling.chosen.values()):
-        raise CitebedError("nothing was chosen. Use --interactive or --accept-first.")
+        what = "Lower --min-probability, or use --interactive."
+        what = what if options.accept_first else "Use --interactive or --accept-first."
+        raise CitebedError(f"nothing was chosen. {what}")
     has_new = not all(is_owned for _, is_owned in filling.keys().values())
     paths = filling.write(options.write) if options.write else filling.write_in_place()
     listed = ", ".join(map(printable, paths))
@@ -139,7 +143,8 @@ def _write(filling: Filling, options: FillCommand) -> None:
 def gap_lines(filling: Filling) -> Iterator[str]:
     """Yield the gaps and their suggestions for people."""
     if not len(filling.gaps):
-        yield "no gaps: no placeholder for a citation was found"
+        claims = " and no claim that cites nothing" if filling.options.find_gaps else ""
+        yield f"no gaps: no placeholder for a citation{claims} was found"
     for gap in filling.gaps:
         yield from _lines_of_gap(filling, gap)
         yield ""

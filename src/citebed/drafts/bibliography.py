@@ -47,6 +47,10 @@ UNKNOWN_KEYS = "cited but not in the bibliography"
 """The start of the note about keys without an entry."""
 
 
+UNRESOLVED = "its citation keys could not be resolved"
+"""The end of the note about a bibliography that cannot be read."""
+
+
 def read_bibliographies(parsed: ParsedDraft, files: IncludedFiles) -> None:
     """Read the bibliography files that the draft names, and add the entries that it cites.
 
@@ -57,9 +61,7 @@ def read_bibliographies(parsed: ParsedDraft, files: IncludedFiles) -> None:
     for name in parsed.bibliographies:
         file = files.read(name, (".bib",))
         if isinstance(file, str):
-            missing.append(
-                (f"{file}; its citation keys could not be resolved", f"bibliography {name}")
-            )
+            missing.append((f"{file}; {UNRESOLVED}", f"bibliography {name}"))
         else:
             parsed.library.append(file.text)
             parsed.library_files.append(printable(file.path))

@@ -19,7 +19,12 @@ import polars as pl
 from citebed.collection import Collection
 from citebed.collection.formats.bibtex import is_bibtex_name, is_document
 from citebed.collection.formats.bibtex_scanner import RawEntry
-from citebed.drafts.bibliography import UNKNOWN_KEYS, document_from_entry, read_entries
+from citebed.drafts.bibliography import (
+    UNKNOWN_KEYS,
+    UNRESOLVED,
+    document_from_entry,
+    read_entries,
+)
 from citebed.drafts.files import decode_text, read_draft_bytes
 from citebed.drafts.parsed_draft import is_key
 from citebed.drafts.reader import DraftLike, resolve_draft
@@ -48,6 +53,7 @@ KINDS = {
     "wrong-arxiv": ("warning", "The arXiv id differs from the record."),
     "wrong-pages": ("warning", "The pages differ from the record."),
     "retracted": ("error", "The work was retracted."),
+    "missing-bibliography": ("error", "A bibliography of the draft cannot be read."),
     "unknown-key": ("error", "The draft cites a key that no entry has."),
     "duplicate-key": ("error", "Two entries have the same key."),
     "broken-entry": ("warning", "An entry cannot be read completely."),
@@ -188,7 +194,12 @@ def check_draft(
         findings += _check_keys(read, listed, in_files | {each.key for each in printed})
         listed = [each for each in listed if each.key in cited]
     references = [*listed, *printed]
-    notes = [note for note in read.notes if not note.startswith(UNKNOWN_KEYS)]  # a finding
+    notes = []
+    for note in read.notes:
+        if UNRESOLVED in note:
+            findings.append(_finding("missing-bibliography", _Reference("", file=read.file), note))
+        elif not note.startswith(UNKNOWN_KEYS):  # which is a finding, too
+            notes.append(note)
     verdicts: list[Verdict] = []
     if collection is None:
         notes.append("no collection: citebed checked keys only, not whether the works exist")
@@ -298,7 +309,12 @@ def _read_library(
             if isinstance(raw, Problem):
                 at = _Reference("", file=file, line=raw.line)
                 findings.append(_finding("broken-entry", at, raw.what))
-            elif is_document(raw):
+                continue
+            if raw.is_truncated or not raw.key:
+                what = f"entry '{raw.key}' does not close" if raw.is_truncated else "no key"
+                at = _Reference(raw.key, file=file, line=raw.line)
+                findings.append(_finding("broken-entry", at, what))
+            if is_document(raw):
                 start = lines[raw.line - 1].find(raw.text.partition("\n")[0])
                 reference = _from_entry(raw, file, raw.line, max(start, 0) + 1)
                 for key in unique([raw.key, *raw.fields.get("ids", "").replace(",", " ").split()]):

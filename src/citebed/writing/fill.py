@@ -96,7 +96,7 @@ def fill_draft(
             replace(gaps.draft, passages=passages, notes=()), options.k + _SPARE,
             each="paragraph", keep_cited=True, before=options.before, min_probability=0.0,
             exclude=recommender.own_documents(gaps.draft),
-            bib=[path for path in options.bib if path.exists()],
+            bib=options.bib,
         )  # fmt: skip
     return Filling(gaps, found, recommender, options)
 
@@ -181,7 +181,7 @@ class Filling(TableResult):
     def keys(self) -> dict[str, tuple[str, bool]]:
         """Return the key of each chosen document, and whether a .bib file has it already."""
         wanted = [name for names in self.chosen.values() for name in names]
-        given = [bib_text(path) for path in self.options.bib if path.exists()]
+        given = [bib_text(path) for path in self.options.bib]
         draft = self.gaps.draft
         return self.recommender.citation_keys(wanted, [*given, *draft.library], draft)
 

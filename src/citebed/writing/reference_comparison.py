@@ -470,7 +470,8 @@ class Comparison:
         if self.title.is_cut and relation != "same":
             return False
         is_moved = (apart or 0) > 1 or self.pages_differ or relation not in ("same", "unknown")
-        if self.stated.doi and self.known.doi and is_moved:
+        same_place = self.pages_differ is False or (apart == 0 and self.same_venue is True)
+        if self.stated.doi and self.known.doi and is_moved and not same_place:
             return False  # another DOI and more: another version
         if relation == "unknown":
             return is_distinctive(self.known.title) or (apart is not None and apart <= 1)

@@ -275,3 +275,26 @@ def test_bad_input_is_an_error_with_a_name(
     assert main(["check", str(collection)]) == 1
     (tmp_path / "loop.tex").write_text(r"\begin{document}\input{loop}Text \cite{a}.\end{document}")
     assert main(["check", str(collection), str(tmp_path / "loop.tex")]) == 0
+
+
+def test_a_bibliography_that_cannot_be_read_is_an_error(tmp_path: Path, collection: Path) -> None:
+    draft = tmp_path / "paper.md"
+    draft.write_text("---\nbibliography: missing.bib\n---\n\nOaks grow [@oak1].\n")
+    report = check_draft(draft, citebed.open(collection))
+    assert report.findings.select("kind", "severity").rows() == [("missing-bibliography", "error")]
+    assert report.findings["message"][0].startswith("bibliography missing.bib: not found")
+    assert main(["check", str(collection), str(draft)]) == 1
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("@article{oak1,\n  title={Oak Trees},\n  author={Ash", "entry 'oak1' does not close"),
+        ("@article{, title={Oak Trees}}", "no key"),
+    ],
+)
+def test_entries_that_import_mends_are_broken(tmp_path: Path, entry: str, message: str) -> None:
+    library = tmp_path / "refs.bib"
+    library.write_text(f"@misc{{fine, title={{Ferns}}}}\n{entry}\n")
+    found = check_draft(library, None).findings
+    assert found.select("kind", "line", "message").rows() == [("broken-entry", 2, message)]

@@ -245,3 +245,8 @@ def test_a_document_type_in_word_is_refused(tmp_path: Path, recommender: Recomme
     hostile = '<!DOCTYPE x [<!ENTITY a "[?]">]>' + DOCUMENT
     with pytest.raises(CitebedError, match="document type"):
         fill_draft(word_file(tmp_path / "d.docx", hostile), recommender)
+
+
+def test_a_bib_file_that_is_missing_is_an_error(draft: Path, recommender: Recommender) -> None:
+    with pytest.raises(CitebedError, match=r"nowhere\.bib: no such file"):
+        fill_draft(draft, recommender, FillOptions(bib=(Path("nowhere.bib"),)))
