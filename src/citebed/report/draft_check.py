@@ -10,10 +10,11 @@ from urllib.parse import quote
 from citebed._version import __version__
 from citebed.wording import count, json_text, list_first
 from citebed.writing.check import KINDS, CheckReport
+from citebed.writing.reference_check import NOT_HELD
 
-_VERDICTS = ("fine", "wrong details", "not found", "not in this collection")
+_VERDICTS = ("fine", "wrong details", "not found", NOT_HELD)
 _LISTED = 3
-"""Entries that are never cited, in a list; a shared library may have thousands."""
+"""Keys in a list; a shared library may have thousands that are never cited."""
 
 
 def check_lines(report: CheckReport) -> Iterator[str]:
@@ -29,15 +30,19 @@ def check_lines(report: CheckReport) -> Iterator[str]:
             file = row["file"]
             yield file or "the text"
         place = f"{row['line']}:{row['column']}"
-        yield f"  {place:>8}  {row['severity']:7}  {row['key']}: {row['message']}"
+        yield f"  {place:>8}  {row['severity']:7}  {_describe(row)}"
         if row["kind"] == "not-found" and row["nearest"]:
             yield f"{'':21}nearest: {row['nearest']}"
         elif row["kind"].startswith("wrong") and row["nearest"]:
             yield f"{'':21}record: {row['nearest']}"
     if unused:
         yield from ([""] if file is not None else [])
-        yield f"never cited: {count(len(unused), 'entry')}: {list_first(unused, _LISTED)}"
-    yield from ([""] if file is not None or unused else [])
+        yield f"never cited: {list_first(unused, _LISTED)}"
+    unknown = report.references.filter(report.references["verdict"] == NOT_HELD)["key"].to_list()
+    if unknown:
+        yield from ([""] if file is not None and not unused else [])
+        yield f"not in this collection: {list_first(unknown, _LISTED)}"
+    yield from ([""] if file is not None or unused or unknown else [])
     if report.references.height:
         numbers = (
             f"{report.counts[name]:,} {name}" for name in _VERDICTS if report.counts.get(name)
@@ -47,10 +52,14 @@ def check_lines(report: CheckReport) -> Iterator[str]:
     yield count(others.height, "finding") if others.height else "nothing wrong"
 
 
+def _describe(row: dict[str, Any]) -> str:
+    return f"{row['key']}: {row['message']}" if row["key"] else str(row["message"])
+
+
 def editor_lines(report: CheckReport) -> Iterator[str]:
     """Yield a finding per line: ``file:line:column: severity: message [kind]``."""
     for row in report.rows:
-        message = " ".join(f"{row['key']}: {row['message']}".split())
+        message = " ".join(_describe(row).split())
         yield (
             f"{row['file']}:{row['line']}:{row['column']}: {row['severity']}: {message} "
             f"[{row['kind']}]"
@@ -75,13 +84,12 @@ def check_sarif(report: CheckReport) -> str:
 
 def _result(row: dict[str, Any]) -> dict[str, Any]:
     artifact = {"uri": quote(Path(row["file"] or "text").as_posix())}
-    text = f"{row['key']}: {row['message']}" if row["key"] else row["message"]
     place = {
         "artifactLocation": artifact,
         "region": {"startLine": row["line"], "startColumn": row["column"]},
     }
     result: dict[str, Any] = {
-        "ruleId": row["kind"], "level": row["severity"], "message": {"text": text},
+        "ruleId": row["kind"], "level": row["severity"], "message": {"text": _describe(row)},
         "locations": [{"physicalLocation": place}],
     }  # fmt: skip
     if row["fix"] is not None:

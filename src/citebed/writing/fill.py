@@ -237,7 +237,7 @@ class Filling(TableResult):
         file for new entries; return the paths. The original stays as it is."""
         out, files, main = Path(out), self.filled(), self.gaps.path
         in_folder = out.is_dir() or bool(set(files) - {main})
-        if in_folder and out.exists() and not out.is_dir():
+        if in_folder and not out.is_dir() and (out.exists() or out.suffix == main.suffix):
             what = "is a file, but several files change. Name a folder"
             raise CitebedError(f"{printable(out)} {what}.")
         targets = {path: out / _relative(path, main.parent) if in_folder else out for path in files}

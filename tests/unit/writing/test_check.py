@@ -14,6 +14,7 @@ import citebed
 from citebed.cli.app import main
 from citebed.drafts import parse_draft
 from citebed.errors import CitebedError
+from citebed.report.draft_check import check_lines
 from citebed.writing.bib_fixes import Fix, apply_fixes
 from citebed.writing.check import CheckOptions, check_draft, check_references
 
@@ -298,3 +299,9 @@ def test_entries_that_import_mends_are_broken(tmp_path: Path, entry: str, messag
     library.write_text(f"@misc{{fine, title={{Ferns}}}}\n{entry}\n")
     found = check_draft(library, None).findings
     assert found.select("kind", "line", "message").rows() == [("broken-entry", 2, message)]
+
+
+def test_the_text_names_what_is_not_in_the_collection(draft: Path, collection: Path) -> None:
+    lines = list(check_lines(check_draft(draft, citebed.open(collection))))
+    assert "not in this collection: other" in lines
+    assert "never cited: spare" in lines

@@ -250,3 +250,16 @@ def test_a_document_type_in_word_is_refused(tmp_path: Path, recommender: Recomme
 def test_a_bib_file_that_is_missing_is_an_error(draft: Path, recommender: Recommender) -> None:
     with pytest.raises(CitebedError, match=r"nowhere\.bib: no such file"):
         fill_draft(draft, recommender, FillOptions(bib=(Path("nowhere.bib"),)))
+
+
+def test_several_files_are_not_written_to_a_folder_named_like_a_draft(
+    draft: Path, tmp_path: Path, recommender: Recommender
+) -> None:
+    (tmp_path / "chapter.tex").write_text("Feedback adds terms to a query \\cite{}.\n")
+    draft.write_text(TEXT.replace("\\bibliographystyle", "\\input{chapter}\n\\bibliographystyle"))
+    filling = fill_draft(draft, recommender)
+    filling.accept_first()
+    with pytest.raises(CitebedError, match="several files change"):
+        filling.write(tmp_path / "out.tex")
+    assert not (tmp_path / "out.tex").exists()
+    assert {path.name for path in filling.write(tmp_path / "out")} >= {"draft.tex", "chapter.tex"}
