@@ -497,7 +497,7 @@ def compare(stated: StatedReference, query: ReferenceQuery, known: CandidateDocu
     title, authors = compare_titles(stated, known, query), AuthorComparison("other")
     if title.share >= SIMILAR or named:
         authors = compare_authors(stated.authors, known.authors, and_others=stated.and_others)
-        if stated.is_parsed and authors.relation not in ("same", "unknown"):
+        if stated.is_parsed and authors.relation != "same":
             authors = _trust_parsed(stated, query, known, authors)
     return Comparison(stated, known, title, authors, named)
 

@@ -188,6 +188,10 @@ def test_a_retraction_notice_in_the_collection_is_reported(checker: ReferenceChe
          "forests. J Trees. 2001;12:123-9.", FINE),
         ("Böhm et al. 2001. The Colour of Oak Trees: A Behavioural Study of Old Forests. J. Trees.",
          FINE),
+        ("Böhm, de la Cruz and Ash, The colour of oak trees: a behavioural study of old forests, "
+         "J. Trees 2001", FINE),
+        ("Silva and Sato, The colour of oak trees: a behavioural study of old forests, "
+         "J. Trees 2001", NOT_HELD),  # the parser finds no authors, so there is no evidence
         ("B. Böhm and A. Ash. 2001. The Colour of Oak Trees: A Behavioural Study of Old Forests. "
          "Journal of Trees 12, 123–129.", WRONG),
         ("P. Silva and Y. Sato. 2001. The Colour of Oak Trees: A Behavioural Study of Old Forests. "
