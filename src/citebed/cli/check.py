@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from citebed.cli.options import RowOptions
+from citebed.cli.options import LineOptions
 from citebed.cli.output import print_notes, print_rows, say
 from citebed.errors import CitebedError, UnknownName
 from citebed.files.file_kinds import MANIFEST
@@ -34,15 +34,6 @@ class CheckCommand(CheckOptions):
     sarif: Path | None = option(None, "Write the findings to this file in SARIF (-: print them).")
 
 
-@dataclass(frozen=True, kw_only=True)
-class CheckOutput(RowOptions):
-    """How to print findings."""
-
-    format: str | None = option(
-        None, "One of text, lines; 'lines' prints 'file:line:column: severity: …' for editors."
-    )
-
-
 def check(
     sources: Annotated[
         list[Path],
@@ -54,7 +45,7 @@ def check(
         ),
     ],
     options: CheckCommand,
-    output: CheckOutput,
+    output: LineOptions,
 ) -> int:
     """Check that the references of a draft are real and right.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citebed.cli.options import RowOptions
+from citebed.cli.options import LineOptions
 from citebed.cli.output import print_notes, print_rows, say
 from citebed.errors import CitebedError, UnknownName
 from citebed.options import option
@@ -44,15 +44,6 @@ class FillCommand(FillOptions):
     diff: bool = option(False, "Print the changes as a patch, and write nothing.")
 
 
-@dataclass(frozen=True, kw_only=True)
-class FillOutput(RowOptions):
-    """How to print gaps and suggestions."""
-
-    format: str | None = option(
-        None, "One of text, lines; 'lines' prints 'file:line:column: message' for editors."
-    )
-
-
 def fill(
     sources: Annotated[
         list[Path],
@@ -65,7 +56,7 @@ def fill(
         ),
     ],
     options: FillCommand,
-    output: FillOutput,
+    output: LineOptions,
 ) -> None:
     """Find missing citations in a draft, suggest papers for each, and fill them in.
 

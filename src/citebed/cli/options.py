@@ -307,6 +307,15 @@ class RowOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LineOptions(RowOptions):
+    """The format of findings in files: a text, lines for editors, or rows for programs."""
+
+    format: str | None = option(
+        None, "One of text, lines; 'lines' prints 'file:line:column: message' for editors."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class TableOptions(RowOptions):
     """The format of the output, with further formats of tables."""
 

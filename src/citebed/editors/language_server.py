@@ -167,7 +167,7 @@ class OpenCollection:
         self._state: object = None
 
     def is_changed(self) -> bool:
-        """Return True if the files are complete, and not those that were loaded."""
+        """Return True if the files are complete and differ from the loaded ones."""
         state = read_state(self.folder), description_version(self.folder / "index")
         return None not in state and state != self._state
 
@@ -532,7 +532,7 @@ class CitebedServer(LanguageServer):
         return found
 
     def _publish(self, root: Path, rows: Mapping[Path, list[types.Diagnostic]]) -> None:
-        """Send the diagnostics of a project, and clear those of its other files."""
+        """Send the diagnostics of a project, and clear the rest of its files."""
         found = {uri: list[types.Diagnostic]() for uri in self._published.pop(root, ())}
         found |= {from_fs_path(str(path)) or "": each for path, each in rows.items()}
         for uri, listed in found.items():

@@ -6,7 +6,7 @@ brings the copy to the last committed state.
 
 A copy can be recovered if it equals the files at one moment. Two passes that read the same bytes
 prove that. With a write-ahead log one pass is enough, even if the log grows meanwhile, unless the
-log starts anew: whatever gets into the database is in the log before.
+log starts again: whatever gets into the database is in the log before.
 
 A database may come from a stranger. citebed reads plain tables only, no column that SQLite would
 have to compute, and limits the steps of each query.
@@ -57,10 +57,10 @@ def is_database(path: Path) -> bool:
 
 
 def copy_database(path: Path, copy: Path) -> None:
-    """Copy a database with its journals; write nothing beside the original.
+    """Copy a database with its journals; write nothing to its folder.
 
     citebed takes no lock, unless a program that lets others read keeps writing a rollback journal:
-    then it takes SQLite's read lock while it copies. Raise if there is no quiet moment.
+    then it takes SQLite's read lock while it copies. Raise if the writer never pauses.
     """
     files, copies = ([Path(f"{p}{suffix}") for suffix in _SUFFIXES] for p in (path, copy))
     for file in files:
@@ -81,7 +81,7 @@ def copy_database(path: Path, copy: Path) -> None:
         is_complete = copy.exists() and (is_same_log or _are_same(files, copies))
         if is_complete and not names_other_file(copies[1]):
             return
-        # SQLite would write beside a database with a log.
+        # SQLite would write to the folder of a database with a log.
         may_lock = passes % _PASSES_PER_LOCK == 0 and _read_head(copy, 20)[18:] == b"\1\1"
         if may_lock and _copy_with_lock(path, copies):
             return

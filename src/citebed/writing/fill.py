@@ -160,10 +160,10 @@ class Filling(TableResult):
     def choose(self, number: int, *doc_ids: str) -> None:
         """Choose documents for a gap; without documents, skip it."""
         if not 1 <= number <= len(self.gaps):
-            raise CitebedError(f"there is no gap {number}; the draft has {len(self.gaps)}.")
+            raise CitebedError(f"unknown gap {number}; the draft has {len(self.gaps)}.")
         known = self.recommender.index.ids
         if unknown := [name for name in doc_ids if known.find(name) < 0]:
-            raise CitebedError(f"there is no document {unknown[0]!r} in this collection.")
+            raise CitebedError(f"the collection has no document {unknown[0]!r}.")
         self.chosen[number] = unique(doc_ids)
 
     def accept_first(self, min_probability: float = 0.0) -> int:
@@ -248,7 +248,7 @@ class Filling(TableResult):
         bib = out / "references.bib" if in_folder else out.with_suffix(".bib")
         if own is not None:
             bib = (out if in_folder else out.parent) / own.name
-            if bib.exists():  # beside the original
+            if bib.exists():  # the original's own
                 bib = out.with_name(f"{out.stem}-new.bib")
             elif self.gaps.form not in OFFICE:
                 start = own.read_bytes()

@@ -312,7 +312,7 @@ class _Finder:
         text = data.decode("latin-1")
         words = _WORD.findall(passage.sentences[sentence])
         words = [word.encode().decode("latin-1") for word in words]
-        if self.form == "notebook":  # its lines are those of a cell
+        if self.form == "notebook":  # its lines count from the start of a cell
             pattern = re.compile(r"[^\w\n]+".join(map(re.escape, words[:5])))
             at = match.start() if (match := pattern.search(text, last)) else -1
         else:

@@ -1,6 +1,6 @@
 """Compare a stated reference with a record: title, authors, kind of work, venue and pages.
 
-Differences of style are none: case, accents, British spelling, a missing subtitle, initials,
+Differences of style do not count: case, accents, British spelling, a missing subtitle, initials,
 particles, ``et al.``, abbreviated pages.
 """
 

@@ -149,7 +149,7 @@ class _Watcher:
                     break
 
     def _folders(self) -> set[Path]:
-        """Return the folders of the files, and of those that links lead to."""
+        """Return the folders of the files, and of the files behind links."""
         real = (Path(os.path.realpath(path)) for path in self.states)
         folders = {path.parent for path in (*self.states, *self.paths, *real)}
         return {folder for folder in folders.union(self.paths) if folder.is_dir()}
@@ -208,7 +208,7 @@ class _Watcher:
             return
         try:
             old = open_index(self.folder)
-        except CollectionError:  # none yet, or a damaged one, which is built anew
+        except CollectionError:  # none yet, or a damaged one, which is rebuilt
             old = None
         options = self._index_options(old, drafts)
         report = yield from self._when_free(partial(build_index, self.folder, options))
@@ -251,7 +251,7 @@ class _Watcher:
         return {path for path in sources if names.name_of(path) in report.damaged}
 
     def _read_drafts(self, changed: Sequence[Path]) -> Iterator[Update]:
-        """Read changed drafts, to know what they include; yield those that cannot be read."""
+        """Read changed drafts, to know what they include; yield the unreadable ones."""
         for path in changed:
             self.drafts.pop(path, None)
             if path not in self.states:

@@ -135,7 +135,7 @@ def test_choices_in_the_terminal_can_be_undone_and_continued(
 
 def test_unknown_gaps_and_documents_are_refused(draft: Path, recommender: Recommender) -> None:
     filling = fill_draft(draft, recommender)
-    with pytest.raises(CitebedError, match="no gap 9"):
+    with pytest.raises(CitebedError, match="unknown gap 9"):
         filling.choose(9)
     with pytest.raises(CitebedError, match="no document"):
         filling.choose(1, "nothing")
