@@ -1,4 +1,4 @@
-"""A forged SQLite journal: opening the database beside it deletes a file of another name."""
+"""A forged SQLite journal: opening its database deletes a file of another name."""
 
 from __future__ import annotations
 

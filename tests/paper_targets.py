@@ -1,4 +1,4 @@
-"""What a PDF may do to its reader, recognised by the file's bytes: for tests of failures."""
+"""Kinds of harm that a PDF can do to its reader, recognised by the file's bytes."""
 
 from __future__ import annotations
 

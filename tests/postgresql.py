@@ -73,7 +73,7 @@ def postgresql(postgresql_server: Path) -> str:
 
 
 def create_database(server: Path, template: str = "template1") -> str:
-    """Create a database and return its URL; nobody may be connected to its template."""
+    """Create a database and return its URL; its template must have no connections."""
     import psycopg
 
     name = f"test{next(_numbers)}"

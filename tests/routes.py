@@ -1,4 +1,4 @@
-"""All paths of an application, with those of its routers."""
+"""Return all paths of an application and its routers."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def _script() -> str:
 
 
 def violations(browser: Any, *rules: str) -> list[str]:
-    """What axe-core finds wrong on the page that a browser shows: a line for each element.
+    """Run axe-core on the page and return one line per faulty element.
 
     It checks all rules, or only those that are named.
     """
@@ -50,7 +50,7 @@ def violations(browser: Any, *rules: str) -> list[str]:
 
 
 def check(browser: Any, width: int) -> list[str]:
-    """Check the page at hand with every rule, and the colours of its dark scheme."""
+    """Check the current page with every rule, and the colours of its dark scheme."""
     found = violations(browser)
     if width > 600 or FULL:
         browser.show("dark")

@@ -52,13 +52,13 @@ class Browser:
     def open(
         self, page: Path, width: int = 1280, scheme: str = "light", media: str = "screen"
     ) -> None:
-        """Open a file anew."""
+        """Open a file again."""
         self.visit(page.as_uri(), width, scheme, media)
 
     def visit(
         self, address: str, width: int = 1280, scheme: str = "light", media: str = "screen"
     ) -> None:
-        """Open a page anew by its address."""
+        """Open a page again by its address."""
         self.driver.get_log("browser")  # what earlier pages said is not this page's
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
@@ -67,7 +67,7 @@ class Browser:
             self.driver.get(address)
 
     def show(self, scheme: str, media: str = "screen") -> None:
-        """Show the page at hand light or dark, on screen or paper."""
+        """Show the current page light or dark, on screen or paper."""
         wishes = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
         features = [{"name": name, "value": value} for name, value in wishes.items()]
         looks = {"media": media, "features": features}
@@ -122,7 +122,7 @@ class Browser:
         return list(found)
 
     def complaints(self) -> list[str]:
-        """What the browser wrote to its console: errors, and what the policy refused."""
+        """Return the browser's console messages: errors and violations of the content policy."""
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
 
@@ -188,7 +188,7 @@ def workbench_server(
 
 @pytest.fixture
 def workbench(browser: Any, workbench_server: WorkbenchServer) -> InBrowser:
-    """The workbench in the browser, as somebody meets it who was never there."""
+    """Return a browser on the workbench, without cookies or stored settings."""
     browser.driver.delete_all_cookies()
     met = InBrowser(browser, workbench_server)
     met.room("recommend")

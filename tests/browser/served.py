@@ -66,7 +66,7 @@ class Served:
         self.browser.run("dispatchEvent(new Event('online'))")
 
     def saving(self) -> str:
-        """What the page says of saving."""
+        """Return the page's message about saving."""
         return str(self.browser.one("#saving").text)
 
     def wait_saved(self) -> None:
@@ -74,7 +74,7 @@ class Served:
         self.until(lambda: self.saving() == "All saved", "not all saved")
 
     def values(self, code: str) -> list[Any]:
-        """What stands in the database for a form, in the form's order."""
+        """Return the stored values of a form, in the form's order."""
         table = self.campaign.judgements
         said = dict(zip(table["item_id"], table["value"], strict=True))
         return [said.get(item, "nothing") for item in listed_items(self.campaign, code)]

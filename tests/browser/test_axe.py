@@ -54,7 +54,7 @@ def test_a_campaign(served: Served, width: int) -> None:
 
 @widths
 def test_problems_of_a_campaign(served: Served, width: int) -> None:
-    """One file is no form, another has an unreadable line; a phone shows every column."""
+    """One file is not a form, another has an unreadable line; a phone shows every column."""
     served.campaign.returned("none.txt", b"I am on holiday.")
     with served.campaign.reading() as tx:
         code, sheet = (form := form_row(tx, 1)).code, load_sheet(tx, form)

@@ -1,4 +1,4 @@
-"""The room of a collection, and the front door, as somebody meets them who has files."""
+"""The collection page and the start page, for a user who has files."""
 
 from __future__ import annotations
 

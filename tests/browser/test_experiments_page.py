@@ -1,4 +1,4 @@
-"""The room of experiments, as somebody meets it who compares models."""
+"""The experiments page, for a user who compares models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MANY = 40_000
 
 
 class Page:
-    """What one does in the room."""
+    """Actions on the page."""
 
     def __init__(self, workbench: InBrowser) -> None:
         self.workbench, self.browser, self.until = workbench, workbench.browser, workbench.until

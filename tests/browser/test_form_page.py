@@ -44,14 +44,14 @@ def opened(browser: Any, folder: Path, sheet: Sheet, width: int = 1280) -> Path:
 
 
 def kept(browser: Any) -> str:
-    """What the page says of keeping, once it says something."""
+    """Wait for the page's message about saving, and return it."""
     said = "return document.getElementById('kept').textContent"
     browser.until(lambda: browser.run(said) != "")
     return str(browser.run(said))
 
 
 def downloaded(browser: Any, sheet: Sheet) -> Answers:
-    """What the saved answer file says."""
+    """Return the content of the saved response file."""
     browser.run("document.getElementById('save').click()")
     path = browser.downloads / f"{sheet.code}.answers.json"
     # The browser takes the name with an empty file before the whole one is there.
@@ -114,7 +114,7 @@ _WITHOUT = """Object.defineProperty(window, arguments[0], {
 
 
 def _is_restored(browser: Any, page: Path) -> bool:
-    """Whether an answer that is given now is there when the page is opened anew."""
+    """Return whether an answer given now is there when the page is opened again."""
     answer = "[name='verdict.1.1'][value='1']"
     browser.one(answer).click()
     assert kept(browser) == "saved in this browser"
@@ -138,7 +138,7 @@ def test_answers_are_kept_where_a_browser_refuses_one_place(
             browser.one("[name='verdict.1.1'][value='1']").click()
             assert kept(browser).startswith("this browser cannot save your answers")
             return
-        # What localStorage was told a moment ago it forgets now and then: hence the two places.
+        # localStorage sometimes loses what was just written: hence the two places.
         tries = 1 if refused == "localStorage" else 10
         assert any(_is_restored(browser, page) for _ in range(tries))
         assert downloaded(browser, sheet).ratings == {(1, 1): Rating(1)}

@@ -1,4 +1,4 @@
-"""What helps judges: undoing, taking back, an end, guidelines, the words of the query, a phone."""
+"""Help for judges: undo, take back, an end, guidelines, highlighted words, a phone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The library and the map, as somebody meets them: with a mouse, with keys, on a phone."""
+"""The library and the map: with a mouse, with keys, on a phone."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ TEXT = (
     "Test collections are built by pooling the results of many systems."
 )
 WIDTHS = [1280, 390] if FULL else [1280]
-"""A phone is offered the same links, but for those that a script adds."""
+"""On a phone, the page has the same links, except those that a script adds."""
 MOST_OF_ONE_PATH = sized(2, 8)
 """Pages of one path that are read for further links; all links of an opened page are followed."""
 _LINKS = """
@@ -170,7 +170,7 @@ class Crawler:
     # --- Keys ---
 
     def _press(self, name: str, opening: Callable[[], object]) -> None:
-        """Press each key that the page lists; those that leave the page come last."""
+        """Press each key that the page lists, and last the keys that leave the page."""
         self.browser.run(_WATCH)
         path = urlsplit(self.browser.driver.current_url).path
         rows = [row for row in self._listed() if row[0][0] != "g" or path not in self._led_away]

@@ -93,7 +93,7 @@ def test_the_form_takes_nothing_before_it_has_what_was_kept() -> None:
 
 
 def test_a_report(browser: Any, tmp_path: Path) -> None:
-    """Their script stands at the end: it has run when the page is read."""
+    """Their script is at the end: it has run when the page is loaded."""
     page = tmp_path / "report.html"
     names = {"libraries": ["numpy"], "title": "t", "command": "c", "facts": []}
     page.write_text(render("page.html.j2", {}, ["tables.js"], **names), "utf-8")

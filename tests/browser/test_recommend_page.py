@@ -1,4 +1,4 @@
-"""The page to recommend with, as somebody meets it who writes a paper."""
+"""The recommend page, for a user who writes a paper."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ROW = {
 
 
 class Page:
-    """What one does on the page."""
+    """Actions on the page."""
 
     def __init__(self, workbench: InBrowser) -> None:
         self.workbench, self.browser = workbench, workbench.browser
@@ -81,7 +81,7 @@ class Page:
         self.until(lambda: self.basket() == wanted, "not in the basket")
 
     def fetched(self, selector: str) -> str:
-        """What a link leads to, as the browser gets it."""
+        """Return the response of a link, as the browser gets it."""
         address = self.browser.one(selector).get_attribute("href")
         script = "const done = arguments[1]; fetch(arguments[0]).then(r => r.text()).then(done)"
         return str(self.browser.driver.execute_async_script(script, address))

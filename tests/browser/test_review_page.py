@@ -46,7 +46,7 @@ class Reviewing:
         return found or None
 
     def cites(self, item: str) -> list[str]:
-        """What a sentence cites, as the page shows it."""
+        """Return the citations of a sentence, as the page shows them."""
         return self.browser.texts(f".item[data-item='{item}'] .chip b")
 
     def steps(self, stem: str) -> list[str]:

@@ -98,7 +98,7 @@ class InBrowser:
         self.browser.visit(address, width, scheme)
 
     def reload(self) -> None:
-        """Open the page at hand once more."""
+        """Reload the current page."""
         with self.browser.arriving():
             self.browser.driver.refresh()
 
@@ -107,7 +107,7 @@ class InBrowser:
         ActionChains(self.browser.driver).send_keys(*keys).perform()
 
     def complaints(self) -> list[str]:
-        """What the browser wrote to its console."""
+        """Return the browser's console messages."""
         return list(self.browser.complaints())
 
 

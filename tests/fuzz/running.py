@@ -206,7 +206,7 @@ def _command(case: Case) -> Failure | None:
 
 
 def _run(arguments: list[str], stdin: str) -> Ran:
-    """Run a command in this process, with streams as strict as those of a shell."""
+    """Run a command in this process, with the strict streams of a shell."""
     out = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
     err = io.TextIOWrapper(io.BytesIO(), "utf-8", errors="backslashreplace", write_through=True)
     given = io.BytesIO(stdin.encode("utf-8", "surrogateescape"))

@@ -1,4 +1,4 @@
-"""Made-up papers whose first pages and reference lists look like those of publishers."""
+"""Made-up papers with the first pages and reference lists of several publishers."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def names(paper: Paper, between: str = ", ") -> str:
 
 
 def bibliography(paper: Paper) -> str:
-    """The references in BibTeX, those of physics with a number of arXiv."""
+    """Return the references in BibTeX; physics papers have arXiv numbers."""
     tagged = paper.field.language == "english" and paper.field.name == "physics"
     return "\n".join(_bibtex(each, tagged) for each in paper.references)
 

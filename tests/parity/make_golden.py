@@ -32,7 +32,7 @@ GOLDEN = Path(__file__).parent / "golden"
 SEED = 20240131
 CASES = 150
 
-# Every measure of pytrec_eval that has a number for a query, but for those that count queries.
+# Every per-query measure of pytrec_eval, except those that count queries.
 # fmt: off
 MEASURES = [
     "11pt_avg", "G", "P.1,5,10,30", "Rndcg", "Rprec", "Rprec_mult.0.5,1.4", "binG", "bpref",
@@ -195,7 +195,7 @@ def write_stored() -> None:
 
 
 def write_printed(command: str) -> str:
-    """What the program prints of the stored run, and the version it says it is."""
+    """Write what the program prints for the stored run, and its version."""
     files = ["stored.qrels", "stored.run"]
     for name, options in PRINTED.items():
         printed = subprocess.run(

@@ -93,7 +93,7 @@ def test_the_same_entries(files: list[tuple[str, str]]) -> None:
 
 
 def test_the_same_names(files: list[tuple[str, str]]) -> None:
-    """Where no braces and no LaTeX are involved, which pybtex leaves in the names."""
+    """Only names without braces and LaTeX: pybtex leaves both in names."""
     count = 0
     for _, text in files:
         for _, key, fields in by_citebed(text):

@@ -1,4 +1,4 @@
-"""Figures that pages state are those that their commands give, on real data."""
+"""Figures in the docs equal the output of their commands on real data."""
 
 from __future__ import annotations
 

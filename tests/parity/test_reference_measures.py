@@ -33,7 +33,7 @@ NAMES = {
     "set_P": "SetP", "set_map": "SetAP", "set_recall": "SetR", "set_relative_P": "SetRelativeP",
     "success": "Success", "utility": "Utility",
 }  # fmt: skip
-# What is not a number of a query.
+# Measures without a value per query.
 LEFT_OUT = {"num_q", "relstring", "runid"}
 
 
@@ -113,7 +113,7 @@ def test_the_stored_cases_have_what_they_are_for() -> None:
     }
 
 
-# What the C program prints of a run in a file.
+# The C program's output for a run in a file.
 
 
 def read_stored() -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
@@ -167,12 +167,12 @@ def test_what_trec_eval_prints(file: str, options: dict[str, Any], complete: boo
     assert compared >= 28
 
 
-# Where pytrec_eval can be had, any run and qrels.
+# With pytrec_eval installed: any run and qrels.
 HAS_WHEEL = sys.platform == "darwin" or (sys.platform, platform.machine()) == ("linux", "x86_64")
 
 
 def the_pytrec_eval() -> Any:
-    """What `make test` installs where there is a wheel; elsewhere tests say why not."""
+    """Return pytrec_eval, which `make test` installs where there is a wheel; else skip the test."""
     if HAS_WHEEL:
         return importlib.import_module("pytrec_eval")
     why = f"pytrec_eval is not installed: the registry has no wheel for {platform.machine()}"

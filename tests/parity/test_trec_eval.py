@@ -24,7 +24,7 @@ from citebed.evaluation.measures.trec_names import from_trec_name
 GOLDEN = Path(__file__).parent / "golden"
 FLOAT = Settings(score_type="float")
 
-# What are no numbers of a query.
+# Measures without a value per query.
 NOT_OURS = ("relstring", "runid")
 
 

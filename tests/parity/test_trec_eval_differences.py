@@ -1,4 +1,4 @@
-"""Where citebed reads or prints otherwise than trec_eval, as docs/trec_eval.md lists."""
+"""Differences between citebed and trec_eval, as docs/trec_eval.md lists them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def program() -> Callable[[str], str]:
 def theirs(
     request: pytest.FixtureRequest, tmp_path: Path, program: Callable[[str], str]
 ) -> Printed:
-    """What a version of trec_eval prints."""
+    """Return the output of a version of trec_eval."""
     path = program(request.param)
 
     def printed(qrels: str, run: str, *options: str) -> tuple[int, dict[tuple[str, str], str], str]:

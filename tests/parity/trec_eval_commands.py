@@ -106,7 +106,7 @@ def write_files(folder: Path, case: dict[str, Any], tag: str = "made") -> tuple[
 
 
 def on_files(words: list[str], files: tuple[str, str]) -> list[str]:
-    """A command line on these files, the means for ``-Z`` beside them."""
+    """Return a command line for these files; the means for ``-Z`` are in the same folder."""
     means = str(Path(files[0]).with_name(MEANS))
     return [*(means if word == MEANS else word for word in words), *files]
 
@@ -161,7 +161,7 @@ def compared(
 
 
 class Tally:
-    """What was tried, and what came of it."""
+    """Counts of the command lines that were tried, and of their outcomes."""
 
     def __init__(self, show: int) -> None:
         self.show = show

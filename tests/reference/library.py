@@ -92,7 +92,7 @@ def together(
 
 
 def stress(distances: Sequence[Sequence[float]], places: Sequence[Sequence[float]]) -> float:
-    """Return the squared differences between distances and those of places, pair by pair."""
+    """Return the squared differences between given and drawn distances, pair by pair."""
     total = 0.0
     for i, one in enumerate(places):
         for j, other in enumerate(places[:i]):

@@ -29,7 +29,7 @@ class Cluster(NamedTuple):
 
 
 def settings(halts: Path) -> tuple[str, ...]:
-    """What workers need to be told, so that they count their tasks, and halt."""
+    """Settings with which workers count their tasks and halt."""
     return (
         *_QUIET,
         "spark.python.worker.module=pyspark_halting",
@@ -93,7 +93,7 @@ class Command:
 
     @property
     def notes(self) -> str:
-        """What it said on the side."""
+        """Return the notes on standard error."""
         return self._err.read_text()
 
 
@@ -119,7 +119,7 @@ class Halted(NamedTuple):
 
 @contextmanager
 def halting(cluster: Cluster, before: int) -> Iterator[int]:
-    """Let a worker halt before a task; gives the end of a pipe where that is told."""
+    """Let a worker halt before a task; return the end of a pipe that announces it."""
     counted(cluster)
     pipe = cluster.halts / "halted"
     os.mkfifo(pipe)

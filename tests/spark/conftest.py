@@ -13,7 +13,7 @@ from tests.spark.clusters import MASTER, Cluster, Command, connect_server, has_s
 from tests.spark.works import PART_SIZE, WORKS, Work
 
 Answer = tuple[str, object]
-"""What a command printed, and what it made."""
+"""The output of a command, and the files that it made."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -51,7 +51,7 @@ def folder(work: Work, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Work], Answer]:
-    """What one machine answers."""
+    """Return the result on one machine."""
 
     @cache
     def answer(work: Work) -> Answer:
@@ -67,7 +67,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Work], Answer]:
 
 
 def answered(work: Work, folder: Path, command: Command) -> Answer:
-    """What a command answers that does its work."""
+    """Return the output of a command that succeeds."""
     code, printed = command.ended()
     assert code == 0, command.notes
     assert not re.search(r"WARN|\[Stage|\tat ", command.notes)
@@ -75,7 +75,7 @@ def answered(work: Work, folder: Path, command: Command) -> Answer:
 
 
 def compared(work: Work, folder: Path) -> object:
-    """What a command made that must be as on one machine."""
+    """Return the files of a command that must equal those of one machine."""
     files = [file for pattern in work.parts for file in sorted(folder.glob(pattern))]
     parts = {str(file.relative_to(folder)): file.read_bytes() for file in files}
     return {**written(work, folder), "parts": parts}

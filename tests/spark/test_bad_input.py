@@ -20,7 +20,7 @@ _PATH = f"spark.executorEnv.PYTHONPATH={WORKERS}"
 
 
 def said(folder: Path, on: str, *more: str) -> str:
-    """What a command says that fails."""
+    """Return the message of a command that fails."""
     EVALUATE.prepare(folder)
     words = [*EVALUATE.words, "--on", on]
     command = Command(folder, [*words, "--spark-conf", "spark.ui.enabled=false", *more])
@@ -29,7 +29,7 @@ def said(folder: Path, on: str, *more: str) -> str:
 
 
 def told(folder: Path, on: str, *conf: str) -> str:
-    """The one line that is told."""
+    """Return the only line of the message."""
     notes = said(folder, on, *(word for each in conf for word in ("--spark-conf", each)))
     assert not NOISE.search(notes)
     assert notes.startswith("citebed: ")
@@ -76,7 +76,7 @@ def test_nobody_is_there(tmp_path: Path, on: str) -> None:
 
 @pytest.fixture
 def silent() -> Iterator[str]:
-    """Where somebody listens who never says anything."""
+    """Return the address of a server that accepts connections and never answers."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()

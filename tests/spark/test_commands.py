@@ -17,7 +17,7 @@ tasks: dict[tuple[str, str], int] = {}
 
 
 def played(work: Work, folder: Path, cluster: Cluster) -> Answer:
-    """What a command answers on a cluster that nothing befalls."""
+    """Return the result of a command on an undisturbed cluster."""
     counted(cluster)
     answer = answered(work, folder, Command(folder, [*work.words, *on(cluster)]))
     tasks[work.name, cluster.on] = counted(cluster)

@@ -1,4 +1,4 @@
-"""What is played on a real Spark: a line a command, and what must be as on one machine."""
+"""Commands for a real Spark, and the results that must equal those of one machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The published figures on the page of the three papers are those of the papers."""
+"""The docs page has the published figures of the three papers."""
 
 from __future__ import annotations
 

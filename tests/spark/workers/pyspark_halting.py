@@ -41,5 +41,5 @@ def _number() -> int:
 
 
 def _parent_of(process: int) -> int:
-    """Whose child a process is: that of Python's daemon is the executor."""
+    """Return the parent of a process: the parent of Python's daemon is the executor."""
     return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])

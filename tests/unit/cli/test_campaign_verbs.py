@@ -17,7 +17,7 @@ QUERY = "demo-filters-a1q2"
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a campaign that went as far as its second phase's lists."""
+    """Return a folder with a campaign whose pools of phase two are built."""
     folder = tmp_path_factory.mktemp("verbs")
     citebed.demo(folder / "mine").index(quiet=True)
     (folder / "papers.csv").write_bytes(demo_papers())

@@ -124,7 +124,7 @@ def blank(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def eight(invoke: Invoke) -> tuple[str, ...]:  # noqa: ARG001 - the files go into its folder
-    """Eight runs over twenty queries, of which half have further judgements in the second set."""
+    """Return eight runs over twenty queries; half have further judgements in the second set."""
     queries = [f"q{n:02}" for n in range(20)]
     for name, more in (("j1", ""), ("j12", "bd")):
         lines = [

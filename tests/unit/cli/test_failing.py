@@ -1,4 +1,4 @@
-"""What becomes of errors that no verb foresaw: the machine's are told, ours are bugs."""
+"""Unexpected errors: system errors get a message, others are reported as bugs."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ VERBS = (
 
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with something for every verb, and beside it what it has to be again."""
+    """Return a folder with input for every command, and a copy of its expected state."""
     folder = tmp_path_factory.mktemp("disk") / "w"
     folder.mkdir()
     with pytest.MonkeyPatch.context() as patch:
@@ -129,7 +129,7 @@ def assert_told(said: str, error: int) -> None:
 
 
 def assert_as_before(here: Path, before: dict[str, bytes], verb: Verb, decided: bool) -> None:
-    """But for a change that was decided, and a run whose file beside it could not be placed."""
+    """Compare all files, except a committed change and a run whose second file failed."""
     after = state(here)
     if verb.writes == "c" and decided:
         return
@@ -147,7 +147,7 @@ def test_every_kind_of_call_fails(here: Path, failing: Victims, verb: Verb, erro
     words, told = verb.words.split(), 0
     for index, kind in enumerate(verb.kinds):
         if error == errno.EDQUOT and kind in ("read", "open", "sync"):
-            continue  # a quota stops nobody from reading
+            continue  # a quota does not prevent reading
         # Otherwise the first call and the fourth take turns.
         for number in PLACES if FULL else [PLACES[index % 2] if error == errno.EIO else 0]:
             before = start_anew(here, verb)

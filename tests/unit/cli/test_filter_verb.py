@@ -196,7 +196,7 @@ def test_a_collection_is_not_written_over(run: Run) -> None:
         code, _, err = run("filter", "c", "-t", "t.jsonl", "-o", output, "--overwrite")
         assert (code, f"'{output}' is part of the collection" in err) == (1, True)
     assert Path("c/documents.parquet").read_bytes() == before
-    for _ in range(2):  # a filter run in it may be made anew
+    for _ in range(2):  # a filter run there may be made again
         assert run("filter", "c", "-t", "t.jsonl", "-o", "c/a.run.gz", "--overwrite")[0] == 0
 
 

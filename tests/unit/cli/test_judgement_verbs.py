@@ -68,7 +68,7 @@ def test_stats(call: Run) -> None:
 
 
 def test_stats_are_the_figures_of_a_test_collection(call: Run) -> None:
-    """Of a: three relevant and one other over two queries; of nine thousand documents."""
+    """For a: three relevant and one other over two queries, of nine thousand documents."""
     code, out, _ = call("qrels", "stats", "a.qrels", "--documents", "9,000", "--json")
     rows = {row["figure"]: row["value"] for row in json.loads(out)}
     assert code == 0
@@ -263,7 +263,7 @@ def expanded(call: Run, collection: Path, *options: str) -> tuple[dict[str, set[
 
 
 def test_expanding_from_a_collection(call: Run, collection: Path) -> None:
-    """Each paragraph cites oak. Elm stands thrice beside it; ash and the news once."""
+    """Each paragraph cites oak, three also cite elm, and one each ash and the news."""
     before = (collection / "qrels" / "paragraphs.qrels").read_text()
     found, err = expanded(call, collection)
     assert all(len(documents) == 1 for documents in found.values())

@@ -1,4 +1,4 @@
-"""How the command ends: all output is out, the exit code is right, a gone reader is no error."""
+"""How the command ends: output is complete, the exit code right, a closed pipe no error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What befalls people who import: nothing in a file, a folder that is read-only, damaged tables."""
+"""Imports that fail: an empty file, a read-only folder, damaged tables."""
 
 from __future__ import annotations
 

@@ -350,7 +350,7 @@ def odd(place: Path) -> str:
 def test_names_that_are_not_utf_8_are_read_written_and_printed(
     command: str, odd: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What is printed goes to a stream that takes only UTF-8."""
+    """The output stream accepts only UTF-8."""
     words = [word.replace("X", odd) for word in command.split()]
     assert main(words) == 0
     out, err = capsys.readouterr()

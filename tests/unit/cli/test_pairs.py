@@ -15,7 +15,7 @@ from citebed.errors import CitebedError
         ("j.qrels a.run b.run --pair a,b --plots p", "j.qrels a.run b.run --pair a b --plots p"),
         ("--pair a,b j.qrels a.run b.run", "--pair a b j.qrels a.run b.run"),
         ("--pair=a,b j.qrels a.run b.run", "--pair a b j.qrels a.run b.run"),
-        # a comma in the name of a file is none between two
+        # a comma in a file's name does not separate two names
         ("j.qrels a,b.run c.run --pair a,b c", "j.qrels a,b.run c.run --pair a,b c"),
         (
             "j.qrels x/a,b.run c.run --pair x/a,b.run c",

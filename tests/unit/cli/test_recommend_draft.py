@@ -506,7 +506,7 @@ def test_words_that_hold_a_sentence_together_are_no_reason(run: Run) -> None:
     assert rows[0]["terms"] == ["oaks"]
 
 
-# --- What is no draft ---------------------------------------------------------------------------
+# --- Files that are not drafts -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["refs.bib", "in/zotero.json", "in/export.bib"])

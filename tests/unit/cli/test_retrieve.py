@@ -427,7 +427,7 @@ def test_an_index_that_is_missing_or_of_gone_documents(run: Run, tmp_path: Path)
 
 @pytest.mark.parametrize("model", ["bm25", "kl+rm3"])
 def test_the_command_itself(run: Run, tmp_path: Path, model: str) -> None:
-    """In a process of its own, with bytes that are no UTF-8 among its arguments."""
+    """Runs in its own process, with bytes that are not UTF-8 among its arguments."""
     assert run("index", "c")[0] == 0
     done = subprocess.run(
         [sys.executable, "-m", "citebed", "recommend", "c", b"for\xeats, forests", "-m", model],

@@ -28,7 +28,7 @@ _DIRECTIONS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 
 
 def obeyed(text: str) -> list[str]:
-    """What a terminal would obey in a text, by Unicode's own tables."""
+    """Return the characters that a terminal would obey, by Unicode's own tables."""
     return [
         f"U+{ord(sign):04X}"
         for sign in text

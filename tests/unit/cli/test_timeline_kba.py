@@ -232,7 +232,7 @@ def test_what_is_the_same_for_all_entities_is_printed_once(call: Run) -> None:
 
 
 def test_official_scores_of_a_page_name_teams(call: Run) -> None:
-    """Of runs too that --teams leaves out of the slices."""
+    """This includes runs that --teams leaves out of the slices."""
     runs = ["high.txt", "low.txt", "other.txt"]
     words = ["--official", "--teams", "--report", "out.html"]
     assert call("timeline", "kba.txt", *runs, *words)[0] == 0

@@ -357,7 +357,7 @@ def test_official_scores_know_ids_with_a_time_in_front(run: Run) -> None:
     words = ["--cutoff-step", "500", "--all-cutoffs", "--all-entities", "--json"]
     code, out, _ = run("official", "plain.qrels", "filter.run", *words, "--times", "times")
     rows = [row for row in json.loads(out) if row["positives"] == "central+relevant"]
-    assert {(row["precision"], row["recall"]) for row in rows} == {(1.0, 0.5)}  # nobody judged c
+    assert {(row["precision"], row["recall"]) for row in rows} == {(1.0, 0.5)}  # c is unjudged
     code, _, err = run("official", "plain.qrels", "filter.run", *words)
     assert code == 0
     assert "none of its 2 documents is judged. Do the run and the judgements use the same" in err
@@ -407,7 +407,7 @@ def test_a_run_of_other_ids_is_told(run: Run) -> None:
 
 
 def test_a_filter_run_meets_judgements_of_plain_ids(run: Run) -> None:
-    """A filter puts the time in front of ids; whoever judged a collection did not."""
+    """A filter puts the time in front of ids; judgements of a collection have plain ids."""
     Path("times").write_text(f"a {START}\nb {START + DAY}\n")
     Path("plain.qrels").write_text("q 0 a 1\nq 0 b 1\n")
     Path("filter.run").write_text(f"t s {START}-a q 900 1 1\nt s {START + DAY}-b q 800 1 1\n")

@@ -29,7 +29,7 @@ XML = """<doc><id>p</id><title>A Paper</title><year>2015</year><contexts>
 
 
 class Verb(NamedTuple):
-    """A command that writes: its words, of which OUT is the target, and the target's name."""
+    """A command that writes: its arguments (OUT is the output), and the name of the output."""
 
     words: str
     name: str
@@ -87,7 +87,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def here(inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder to work in, with copies of the inputs beside it."""
+    """Return the working folder, with copies of the inputs."""
     shutil.copytree(inputs, tmp_path / "w")
     monkeypatch.chdir(tmp_path / "w")
     return tmp_path / "w"
@@ -189,7 +189,7 @@ def test_a_full_disk_for_an_index(here: Path, writers: Victims) -> None:
 
 
 def speaks_of(run: Path) -> bool:
-    """Whether the file beside a run, if there is one, is of this run."""
+    """Return whether the metadata file of a run, if it exists, describes this run."""
     import hashlib
 
     about = run.with_name(f"{run.name}.json")
@@ -201,7 +201,7 @@ def speaks_of(run: Path) -> bool:
 
 @pytest.mark.parametrize("there", [False, True])
 def test_a_search_that_is_killed_at_every_step(here: Path, writers: Victims, there: bool) -> None:
-    """Without --overwrite where there is no run, with it where there is one."""
+    """Without --overwrite if there is no run yet, with it otherwise."""
     out = here / "o" / "out.run"
     words = ["search", "c", "--queries", "sentences", "-q", "-o", "o/out.run"]
     assert main([*words, "-m", "kl"]) == 0

@@ -1,4 +1,4 @@
-"""What became of every record: counted, named rightly, and checked by the import itself."""
+"""The account of every record: counted, named correctly, and checked by the import itself."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_many_new_files_are_reported_together(tmp_path: Path) -> None:
 
 
 def test_records_larger_than_a_span(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Merged across spans, buckets and processes, the result is that of one go."""
+    """The result equals that of one pass, across spans, buckets and processes."""
     draw = random.Random(1)
     names = [f"Paper Number {draw.randrange(60)} of Sheep" for _ in range(200)]
     text = "".join(entry(f"k{n % 90}", name, note=str(n)) for n, name in enumerate(names))

@@ -1,4 +1,4 @@
-"""What must stay apart: one DOI on different papers, columns that recur, namesakes."""
+"""Records that must not merge: one DOI on different papers, repeated columns, namesakes."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_columns_that_recur(tmp_path: Path) -> None:
 
 
 def test_one_title_in_two_proceedings_of_a_year(tmp_path: Path) -> None:
-    """As Lanczos's iteration method of 1951: alike in all but where they stand."""
+    """Like Lanczos's iteration method of 1951: equal in all but the proceedings."""
     title = "An Iteration Method for the Counting of Sheep"
     report, collection = collected(
         tmp_path,

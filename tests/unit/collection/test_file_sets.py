@@ -1,4 +1,4 @@
-"""Judgements that came as a file, and what is told of them."""
+"""Judgements given as a file, and the report about them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from citebed.collection.rules import Rules
 
 
 def test_codes_of_cranfield_lead_to_its_profile() -> None:
-    """Without it the best are the worst, and judgements are of other queries."""
+    """Without the profile, the best grades are the worst, and queries have other numbers."""
     rows = [("1", str(at), code) for at, code in enumerate((-1, 1, 2, 3, 4))]
     judged = pl.DataFrame(
         rows, schema={"query_id": str, "doc_id": str, "relevance": pl.Int32}, orient="row"

@@ -187,7 +187,7 @@ def patched(given, *rest):
 parser.{name} = patched
 parser.IN_PROCESS_BYTES = 0
 """
-"""What workers run first: does something to the piece that has 'special' in it."""
+"""Worker start-up: disturbs the part that has 'special' in it."""
 KILL = "os.kill(os.getpid(), signal.SIGKILL)"
 
 

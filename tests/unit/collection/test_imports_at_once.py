@@ -62,7 +62,7 @@ class Process:
 
 
 def all_at_once(folder: Path, *commands: Sequence[str]) -> list[tuple[int, str]]:
-    """Start all of them; how each ended. Who is refused says that another is at work."""
+    """Start all imports and return their results; a refused one says that another runs."""
     started = [Process(folder, *words) for words in commands]
     ended = [process.end() for process in started]
     for (code, said), words in zip(ended, commands, strict=True):
@@ -164,7 +164,7 @@ def test_who_is_refused_leaves_the_lock_of_another(
 def test_a_lock_that_was_taken_away_is_not_held(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who opened it before its maker removed it locks a file that nobody finds."""
+    """A process that opened the lock before its removal locks a deleted file."""
     original, gone = fcntl.flock, list[int]()
 
     def flock(handle: int, how: int) -> None:

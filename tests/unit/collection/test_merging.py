@@ -104,7 +104,7 @@ ONE_PAPER = ("Of Cats and Dogs", "Of cats and dogs.", "Of Cats and Dogs: A Study
 
 
 def random_records(seed: int, count: int) -> pl.DataFrame:
-    """Records of which many have some of their fields in common."""
+    """Return records; many have some fields in common."""
     draw = random.Random(seed)
 
     def some(*values: object) -> object:

@@ -1,4 +1,4 @@
-"""Queries from full text, made as those of ACM-CR: sections, sentences, hyphens, no names."""
+"""Queries from full text, made like ACM-CR's: sections, sentences, hyphens, no names."""
 
 from __future__ import annotations
 

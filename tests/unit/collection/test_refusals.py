@@ -1,4 +1,4 @@
-"""What cannot be imported is refused by what it is, with a way to go on."""
+"""Files that cannot be imported: the error names their kind and says what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a collection holds, in numbers counted by hand."""
+"""Statistics of a collection, counted by hand."""
 
 from __future__ import annotations
 

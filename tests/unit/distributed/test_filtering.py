@@ -64,7 +64,7 @@ def engine_here(backwards: bool = False) -> Engine:
 
 
 def done(filtered: Callable[[Path, FilterOptions], FilterReport], out: Path, **how: Any) -> Any:
-    """What a run gives: bytes, report, list; or what it says, and what it leaves."""
+    """Return a run's bytes, report and list, or its message and the files that it left."""
     skipped = out.with_suffix(".skipped")
     options = FilterOptions(overwrite=True, skipped=skipped, header={"a": "b"}, **how)
     try:

@@ -223,7 +223,7 @@ import os, signal, time, citebed
 signal.signal(signal.SIGINT, signal.SIG_IGN)  # as in the background of a script
 with citebed.engine("local") as engine:
     os.kill(os.getpid(), signal.SIGINT)
-    time.sleep(1)  # for whoever listens to stop
+    time.sleep(1)  # for the listener to stop
     print(engine.session.range(3).count())
 """
 

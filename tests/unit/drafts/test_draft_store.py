@@ -1,4 +1,4 @@
-"""The desk: drafts, baskets, judgements and files, which outlive whoever wrote them."""
+"""The draft store: drafts, baskets, judgements and files outlive the process."""
 
 from __future__ import annotations
 
@@ -126,11 +126,11 @@ def test_two_saves_of_one_version_keep_both_texts(desk: DraftStore) -> None:
         desk.write(draft_id, text="one, second and more", base=base, writer="b", number=2)
     copy_id = again.value.copy.draft_id
     assert copy_id == caught.value.copy.draft_id
-    with pytest.raises(DraftConflict) as same:  # a page that was loaded anew sends the same text
+    with pytest.raises(DraftConflict) as same:  # a reloaded page sends the same text
         desk.write(draft_id, text="one, second and more", base=base, writer="c", number=1)
     assert same.value.copy.draft_id == copy_id
     assert desk.draft(draft_id).copies == (copy_id,)
-    with pytest.raises(DraftConflict):  # the author chooses by a text that is no longer there
+    with pytest.raises(DraftConflict):  # the author's choice refers to an outdated text
         desk.choose(draft_id, copy_id, copy=True, base=base)
     chosen = desk.choose(draft_id, copy_id, copy=True, base=first.version)
     assert (chosen.text, chosen.copies) == ("one, second and more", ())

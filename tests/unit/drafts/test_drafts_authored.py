@@ -1,4 +1,4 @@
-"""What is cited by authors and year in plain text counts as cited."""
+"""Citations by authors and year in plain text count as cited."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def test_a_key_is_given_once_whatever_its_case() -> None:
 
 
 def test_a_large_file_is_searched_as_a_small_one_is_read() -> None:
-    """Of many entries only likely ones are parsed; a work is found in them all the same."""
+    """citebed parses only likely entries of many, and still finds the work."""
     titles = [f"{{T}}he {word} Num{{b}}er {n} of {word}s" for n in range(900) for word in
               ("Tree", "Forest", "Ocean")]  # fmt: skip
     ways = ("", ", doi={{10.5072/{}}}", ", eprint={{1810.{:05}}}, archiveprefix={{arXiv}}")

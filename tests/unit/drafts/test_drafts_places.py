@@ -1,4 +1,4 @@
-"""Where sentences stand: file, line and column, as an editor shows them."""
+"""Positions of sentences: file, line and column, as an editor shows them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From bytes to a draft: forms, encodings, what is no text, and what to search with."""
+"""From bytes to a draft: formats, encodings, text that is not prose, and search text."""
 
 from __future__ import annotations
 

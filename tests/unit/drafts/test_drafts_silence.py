@@ -1,4 +1,4 @@
-"""What asks for no citations is told from what does."""
+"""Texts that need no citations are separated from those that do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a text is cited, and what is suggested there. A ``|`` is the cursor."""
+"""Citation commands and their completions. A ``|`` is the cursor."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ J12: Judgements = dict.fromkeys(QUERIES, CITED | OTHERS)
 
 
 def rankings(seed: int, first: Sequence[str] = ()) -> Rankings:
-    """All documents at random; those of ``first`` above, as far as chance lets them."""
+    """Rank all documents at random, with those of ``first`` higher as far as possible."""
     draw = random.Random(seed)
     found = {}
     for query in QUERIES:

@@ -25,7 +25,7 @@ def victim(tmp_path: Path) -> Path:
 
 
 def test_sqlite_itself_follows_a_forged_journal(tmp_path: Path, victim: Path) -> None:
-    """What is guarded against: should SQLite mend it, this test says so."""
+    """citebed guards against this behaviour of SQLite; the test fails if SQLite changes it."""
     make_database(tmp_path / "a.sqlite")
     forge_journal(tmp_path / "a.sqlite", victim)
     connection = sqlite3.connect(tmp_path / "a.sqlite")

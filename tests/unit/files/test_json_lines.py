@@ -1,4 +1,4 @@
-"""Lines of JSON, and what is none."""
+"""JSON Lines, and lines that are not JSON."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ RUN = b"2 Q0 1317945600-d 1 5 t\n"
     "start", [b"\x1f\x8b", b"x\x01", b"x^", b"x\x9c", b"x\xda", b"(\xb5/\xfd"], ids=repr
 )
 def test_polars_still_does_so(start: bytes) -> None:
-    """Where this fails, a check can go."""
+    """If this fails, a check can be removed."""
     assert polars_misreads(start + b" a")
     with pytest.raises(OSError, match=r"corrupt|invalid|nsupported|ismatch"):
         pl.read_csv(start + b"2 0 d 1\n" * 9, separator=" ", has_header=False)

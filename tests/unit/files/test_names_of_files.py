@@ -1,4 +1,4 @@
-"""Names that may be a file's or a folder's: what can name nothing names none, and is told."""
+"""Valid names of files and folders; every other name is an error."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ MODEL = "nobody/has-this-model"
 
 @pytest.fixture(autouse=True)
 def no_sockets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Whoever opens a connection, or asks for an address, fails the test."""
+    """Fail the test if it opens a connection or looks up an address."""
 
     def fail(*given: object, **_: object) -> None:
         raise AssertionError(f"the network was used: {given}")

@@ -1,4 +1,4 @@
-"""Parquet files that are none, or damaged, or of far too many rows."""
+"""Parquet files that are invalid, damaged, or have far too many rows."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def test_a_failing_disk_leaves_no_key(
     path = tmp_path / "serve.key"
 
     def fail(*_: object, **__: object) -> None:
-        assert not path.exists()  # nobody can read a key that is not whole
+        assert not path.exists()  # an incomplete key is never readable
         raise OSError(error, os.strerror(error))
 
     with monkeypatch.context() as disk:

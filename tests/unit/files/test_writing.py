@@ -55,7 +55,7 @@ def test_several_files_are_placed_together_or_not_at_all(tmp_path: Path) -> None
 def test_a_file_beside_another_never_speaks_of_a_former_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
 ) -> None:
-    """At every step of placing: what stands beside the first was written with it."""
+    """At every step, the file beside the first one was written with it."""
     first, about = tmp_path / "run", tmp_path / "run.json"
     if there:
         first.write_text("old")
@@ -99,7 +99,7 @@ def test_new_files_respect_the_umask_and_replaced_ones_keep_their_mode(tmp_path:
 def test_other_users_cannot_open_drafts_of_private_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever has opened a draft reads what is written to it later, also after its mode changed."""
+    """A process that has opened a draft reads later writes, also after a change of mode."""
     monkeypatch.setattr(Path, "chmod", lambda *_: None)
     (tmp_path / "kept.bib").touch(0o600)
     for name, private in (("backup", True), ("kept.bib", False)):

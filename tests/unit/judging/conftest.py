@@ -38,7 +38,7 @@ def demo(demo_indexed: Path, tmp_path_factory: pytest.TempPathFactory) -> citebe
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where a campaign's database is: both engines run the same tests."""
+    """Return the database URL of a campaign: both engines run the same tests."""
     if request.param == "sqlite":
         return str(tmp_path / "c.sqlite")
     return str(request.getfixturevalue("postgresql"))
@@ -46,7 +46,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 def papers(tmp_path: Path) -> Path:
-    """Three source papers, one of which is not online yet."""
+    """Return three source papers; one is not online yet."""
     path = tmp_path / "papers.csv"
     path.write_text(PAPERS, "utf-8")
     return path

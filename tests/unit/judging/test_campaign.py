@@ -175,7 +175,7 @@ def test_a_second_judge_gets_the_same_list_in_another_order(
     table = {row["measure"]: row for row in asked.agreement.to_dicts()}
     assert table["raw"]["value"] == pytest.approx(2 / 3)
     assert table["kappa"]["value"] == pytest.approx((2 / 3 - 4 / 9) / (1 - 4 / 9))
-    # What the author said counts, whatever the second judge says.
+    # The author's judgement counts, whatever the second judge says.
     assert sorted(asked.qrels("j2").table["relevance"]) == [0, 1, 1]
     with asked.writing() as tx:
         source = Source(first.person_id, first.id, "web", now())

@@ -1,4 +1,4 @@
-"""Where a paper can be read, whatever of it is known."""
+"""Links to a paper, from whatever identifiers it has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One writer for many: nothing is told before it is on the disk, and one refusal stops nobody."""
+"""One writer for many: it confirms only what is on disk, and one refusal affects no other."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def add(name: str, *, refuse: bool = False) -> Any:
 
 
 def names(store: CampaignStore) -> set[str]:
-    """What another process would see."""
+    """Return the names that another process would see."""
     with store.database.reading() as connection:
         return set(connection.scalars(select(organisers.c.name)))
 
@@ -64,7 +64,7 @@ def test_what_is_told_is_there_and_a_refusal_leaves_no_trace(store: CampaignStor
 
 def test_many_that_wait_are_committed_together(store: CampaignStore) -> None:
     writer = GroupCommit(store)
-    with store.database.writing() as connection:  # nobody else can write meanwhile
+    with store.database.writing() as connection:  # no other writer can start meanwhile
         writer.submit(add("first"))
         time.sleep(0.05)
         waiting = [writer.submit(add(f"{n}")) for n in range(MOST_AT_ONCE)]
@@ -74,7 +74,7 @@ def test_many_that_wait_are_committed_together(store: CampaignStore) -> None:
     waiting[0].add_done_callback(lambda _: changes.append(len(names(store))))
     for future in waiting:
         future.result(20)
-    assert changes == [MOST_AT_ONCE + 1]  # all were there when the first was told
+    assert changes == [MOST_AT_ONCE + 1]  # all were stored when the first was confirmed
     writer.close()
 
 

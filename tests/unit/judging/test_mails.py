@@ -22,7 +22,7 @@ from citebed.judging.store.schema import forms, mails, now, people
 
 
 class _Server(socketserver.ThreadingTCPServer):
-    """A mail server that answers recipients as it is told, and keeps what it took."""
+    """A mail server with given answers for recipients; it keeps accepted mails."""
 
     allow_reuse_address = True
     daemon_threads = True

@@ -1,4 +1,4 @@
-"""Databases and backups of other versions: what goes on, and what is told to those who cannot."""
+"""Databases and backups of other versions: some are updated, others refused."""
 
 from __future__ import annotations
 

@@ -193,7 +193,7 @@ def test_contradictory_marks_are_told(values: dict[str, str | bool], says: str) 
 
 @cache
 def asking() -> bytes:
-    """A form of one query that was worded anew."""
+    """Return a form of one query that was reformulated."""
     sheet = random_sheet(Random(1), 2)
     query = ListedQuery(1, "new", (random_entry(Random(1), 1),), "old")
     return pdf_form.write(sheet._replace(queries=(query,)))

@@ -205,7 +205,7 @@ def test_documents_judged_before_cost_nothing_and_teach_move_to_front() -> None:
     lists = {"a": ["no1", "no2", "a1"], "b": ["yes1", "yes2", "b1", "b2", "b3"]}
     judged = {"no1": False, "no2": False, "yes1": True, "yes2": True}
     made = pool(lists, (), judged, PoolingOptions(3, "mtf"))
-    # a fails at once (no1); b goes on to b1, which nobody knows; a fails (no2); b2; a1.
+    # a fails at once (no1); b continues with b1, which is unjudged; a fails (no2); b2; a1.
     assert made.doc_ids == ["b1", "b2", "a1"]
 
 

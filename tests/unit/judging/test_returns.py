@@ -1,4 +1,4 @@
-"""What comes back, in whatever state: clear answers, nothing lost, nothing executed."""
+"""Returned forms in any state: clear answers, nothing lost, nothing executed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _sheet(campaign: Campaign, form: int = 1) -> Sheet:
 
 
 def _filled(sheet: Sheet, question: str, grades: dict[int, str]) -> str:
-    """A text form as somebody fills it by hand."""
+    """Return a text form as a person would fill it in."""
     text = text_form.write(sheet).replace("QUESTION 1:", f"QUESTION 1: {question}")
     for number, grade in grades.items():
         head, mark, tail = text.partition(f"\n[{number}] ")

@@ -22,7 +22,7 @@ from citebed.judging.responses import approve, opt_out, state_question
 from citebed.judging.store.campaign_store import Transaction
 from citebed.judging.store.schema import forms, mails, now
 
-# 250 papers with two authors each are 500 invitations. Of these 85 answer:
+# 250 papers with two authors each are 500 invitations, and 85 authors answer:
 FIRST = range(1, 71)  # the first authors of papers 1 to 70
 BOTH = range(1, 10)  # the second authors of papers 1 to 9, two queries each: 18 are discarded
 ALONE = range(101, 107)  # the second authors of papers 101 to 106
@@ -49,7 +49,7 @@ class _Play:
         self.campaign = campaign
 
     def forms(self, tx: Transaction, phase: int) -> dict[tuple[int, int], FormRow]:
-        """Forms by paper and person, of which there are two a paper: 1 is the first author."""
+        """Return forms by paper and person; person 1 of 2 is the first author."""
         found = tx.execute(select(forms).where(forms.c.phase == phase)).all()
         return {(form.paper_id, 2 - form.person_id % 2): form for form in found}
 

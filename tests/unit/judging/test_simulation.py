@@ -282,7 +282,7 @@ def test_the_verb_prints_that_all_is_simulated(demo: citebed.Workbench, tmp_path
 
 
 def test_the_number_of_queries_has_an_interval(demo: citebed.Workbench) -> None:
-    """Against the binomial distribution: nobody shares a paper, every paper has a relevant one."""
+    """Against the binomial distribution: one author per paper, each with a relevant one."""
     queries = demo.queries("paragraphs").height
     options = SimulationOptions(judges=queries, response=0.5, response_two=0.25, noise=0, cited=1)
     drawn = simulate(demo, "paragraphs", options).drawn
@@ -350,6 +350,6 @@ def test_the_tables_of_a_campaign_on_cranfield_are_recounted(
         total, relevant = counted.counts["judged", row["source"]]
         assert (row["total"], row["relevant"]) == pytest.approx((total / number, relevant / number))
     assert played.queries["judged"].sum() == counted.counts["judged", "all"][0]
-    # Every list has 15 documents or more (all that were marked), of which some are left.
+    # Every list has 15 documents or more (all marked ones), and some remain.
     assert counted.judgements[2] == played.queries["judged_two"].sum()
     assert played.queries["judged_two"].max() >= 14

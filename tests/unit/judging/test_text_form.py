@@ -76,7 +76,7 @@ QUESTION 3:
 
 
 def phase_one(marks: str, two: str = "Why?") -> Answers:
-    """What is read of such marks under the first reference."""
+    """Return what citebed reads from such marks below the first reference."""
     return text_form.read(ONE.format(marks=marks, two=two))
 
 
@@ -200,7 +200,7 @@ QUERY 1
 
 
 def phase_two(marks: str, approve: str = "") -> Answers:
-    """What is read of such marks under the first document."""
+    """Return what citebed reads from such marks below the first document."""
     return text_form.read(TWO.format(marks=marks, approve=approve))
 
 

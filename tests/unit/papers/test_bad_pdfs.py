@@ -1,4 +1,4 @@
-"""PDFs that cannot be read as papers, or not well: each is told, with what to do."""
+"""PDFs that cannot be read well: the message says why, and what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Papers are read in children: what one of them dies of is told of its paper, and nothing else."""
+"""Papers are read in child processes: the death of one is reported for its paper only."""
 
 from __future__ import annotations
 

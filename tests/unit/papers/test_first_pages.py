@@ -1,4 +1,4 @@
-"""Title, authors and abstract on first pages that are set like those of many publishers."""
+"""Title, authors and abstract on first pages in the styles of many publishers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What markers mean, against a list of references made by hand."""
+"""Markers resolved against a hand-made reference list."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def renumbered(data: bytes, rng: random.Random) -> bytes:
 
 
 def renamed(data: bytes, rng: random.Random) -> bytes:
-    """A name of a file stands where another did."""
+    """Replace one file name by another."""
     names = list(_NAME.finditer(data))
     for match in sorted(rng.sample(names, min(3, len(names))), key=lambda m: -m.start()):
         data = data[: match.start()] + rng.choice(names)[0] + data[match.end() :]
@@ -44,7 +44,7 @@ def renamed(data: bytes, rng: random.Random) -> bytes:
 
 
 def bases() -> list[bytes]:
-    """What is damaged: small files that show all of themselves, packed ones, real ones."""
+    """Return the files to damage: small ones, compressed ones, real ones."""
     made = [SMALL_PAPER, plain_pdf([["# Elms", "words"]] * 5), set_paper(), nameless_font()]
     made += [set_in(["Words of a paper in a font"] * 9), set_paper(password=("", "owner"))]
     real = sorted(REAL.glob("*.pdf"), key=lambda path: path.stat().st_size)[:3]

@@ -1,4 +1,4 @@
-"""What a person decides: any steps and undoing, saved and read back; nothing is overwritten."""
+"""Decisions of a person: any steps and undo, saved and read back, never overwritten."""
 
 from __future__ import annotations
 
@@ -309,7 +309,7 @@ def test_each_step_is_on_disk_and_the_proposal_is_never_changed(review: Review) 
 
 def test_two_windows_do_not_overwrite_each_other(review: Review) -> None:
     review.decide("sample", Accept(item="c2.2"), 0)
-    review.spend("sample", 20)  # which is no step
+    review.spend("sample", 20)  # which is not a step
     with pytest.raises(StaleReview):
         review.decide("sample", Merge(item="c2"), 0)
     with pytest.raises(StaleReview):

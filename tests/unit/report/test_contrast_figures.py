@@ -117,7 +117,7 @@ def test_the_same_contrast_gives_the_same_files(
 
 
 def test_what_rose_lies_below_the_diagonal_as_in_the_paper(found: Contrast) -> None:
-    """AP of q1 falls from 1 to 5/6, that of q2 rises from 0 to 1/2: J1+2 is horizontal."""
+    """AP falls from 1 to 5/6 for q1 and rises from 0 to 1/2 for q2: J1+2 is horizontal."""
     with mpl.rc_context(STYLE | contrast_figures._OPTIONS["style"]):
         figure = contrast_figures._run_figure(found, "one", found.by_query[:1])
     (axes,) = figure.axes

@@ -1,4 +1,4 @@
-"""Tables of a contrast and of pool bias: what stands in their cells."""
+"""The cells of contrast and pool-bias tables."""
 
 from __future__ import annotations
 

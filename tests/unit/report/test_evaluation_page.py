@@ -1,4 +1,4 @@
-"""The page of an evaluation: what stands in it, what is escaped, what it keeps when it is much."""
+"""The evaluation page: its content, escaping, and limits for large evaluations."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_the_ledger_speaks_and_counts() -> None:
     assert "cover different queries" in words
     # judged, in run, measured, missing, not judged, without relevant, documents, ties, tied
     assert rows(page, "ledger")[1] == ["half", "2", "2", "1", "1", "1", "0", "2", "0", "0"]
-    # base retrieves d (nobody judged it) and c at rank 1 of q2, b at rank 1 of q1
+    # base retrieves d (unjudged) and c at rank 1 of q2, b at rank 1 of q1
     assert rows(page, "ledger", 1)[0] == ["base", "0% 0 of 2"]
 
 
@@ -210,7 +210,7 @@ def test_too_many_queries_leave_those_with_the_largest_differences() -> None:
     found = query_data(whole, {}, no_titles, budget=1_000)
     assert found.total == 30
     assert 0 < found.shown < 10
-    # RR falls by 2/3 where two documents stand before the relevant one: every third query.
+    # RR falls by 2/3 if two documents are above the relevant one: every third query.
     assert all(int(query["id"][1:]) % 3 == 2 for query in found.data["queries"])
     page = tree(whole, budget=1_000)
     assert f"the {found.shown} of 30 queries whose scores differ most" in page.text_content()

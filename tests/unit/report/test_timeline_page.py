@@ -1,4 +1,4 @@
-"""The page of a timeline: what stands in it, what is escaped, where it may be written."""
+"""The timeline page: its content, escaping, and where it may be written."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_official_scores_are_there_when_asked_for(tmp_path: Path) -> None:
 
 
 def two_queries(folder: Path) -> list[str]:
-    """The same stream for two queries, of which the second run finds half of one."""
+    """Return the same stream for two queries; the run finds half of the second one."""
     ids = [f"{START + week * WEEK}-{week}" for week in range(10)]
     (folder / "j.qrels").write_text("".join(f"{q} 0 {doc} 1\n" for q in "qr" for doc in ids))
     for name, found in {"best": (10, 10), "next": (10, 5), "last": (2, 1)}.items():

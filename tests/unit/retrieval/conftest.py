@@ -19,7 +19,7 @@ __all__ = ["make_cross_model", "make_model", "neural", "write_safetensors"]  # f
 def _cache_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Vectors are kept for one test, and not where those of whoever runs the tests are."""
+    """Give each test its own cache folder, apart from the user's."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
 
 

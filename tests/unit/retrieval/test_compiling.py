@@ -24,7 +24,7 @@ print(place_of(0, 1), place_of._cache.cache_path)
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package where numba cannot keep anything beside it, as if root had installed it."""
+    """Return the package in a read-only folder, as if root had installed it."""
     folder = tmp_path_factory.mktemp("package")
     source = Path(citebed.__file__).parent
     shutil.copytree(source, folder / "citebed", ignore=shutil.ignore_patterns("__pycache__"))
@@ -41,7 +41,7 @@ def temporary(tmp_path: Path) -> Path:
 
 
 def run(package: Path, temporary: Path, most_bytes: int = -1, **variables: str) -> str:
-    """Where the compiled code was kept; the home folder is none."""
+    """Return where compiled code was stored, without a home folder."""
     done = subprocess.run(
         [sys.executable, "-B", "-c", SCRIPT],
         env={"PYTHONPATH": str(package), "HOME": "/proc/none", "TMPDIR": str(temporary)}

@@ -1,4 +1,4 @@
-"""Runs in pieces of bytes: nothing lost, and cut between queries where a run stands so."""
+"""Runs in byte ranges: nothing lost, cut between queries if sorted by query."""
 
 from __future__ import annotations
 

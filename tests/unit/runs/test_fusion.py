@@ -139,7 +139,7 @@ def test_ties_go_by_document_id_descending_and_depth_cuts_after_them() -> None:
     runs = [as_run({"q": {"a": 1.0, "é": 1.0, "b": 1.0}, "p": {"z": 1.0}})]
     table = fuse(runs, Fusion(method="combsum", depth=2)).table
     assert table.select("query_id", "doc_id").rows() == [("p", "z"), ("q", "é"), ("q", "b")]
-    # Of equal scores the rank, too, goes by id: é is first.
+    # Equal scores are ranked by id: é is first.
     ranks = fuse(runs, Fusion(method="rrf", k0=0)).table
     assert dict(ranks.filter(pl.col("query_id") == "q").select("doc_id", "score").rows()) == {
         "é": 1.0,

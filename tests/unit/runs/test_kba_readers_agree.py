@@ -88,7 +88,7 @@ def file_of(draw: random.Random, form: Fields) -> bytes:
 
 
 def outcome(read: Any, path: Path) -> Any:
-    """What reading gives: the table, or the line that is wrong."""
+    """Return the table, or the number of the invalid line."""
     try:
         return read(path).table
     except FormatError as error:

@@ -72,7 +72,7 @@ def in_pieces(size: int) -> Callable[[BinaryIO, int], Iterator[bytes]]:
 
 
 def outcome(read: Any) -> tuple[str, Any]:
-    """What reading gives: the rows, or the line that is wrong."""
+    """Return the rows, or the number of the invalid line."""
     try:
         return "rows", read()
     except FormatError as error:
@@ -97,7 +97,7 @@ def test_fast_and_slow_agree(seed: int, tmp_path: Path, monkeypatch: pytest.Monk
             ways["in blocks"] += 1
         fast = outcome(lambda: read_trec(path, layout).select(layout.columns).rows())  # noqa: B023
         ways[fast[0]] += 1
-        if fast != ("line", None):  # that is of a file that is empty, or no text at all
+        if fast != ("line", None):  # that error means an empty or binary file
             assert fast == slow, text
         else:
             assert not text or b"\0" in text or slow == ("rows", [])

@@ -1,4 +1,4 @@
-"""Reading runs and judgements: what is accepted, and what each fault is told as."""
+"""Reading runs and judgements: valid forms, and the message for each error."""
 
 from __future__ import annotations
 

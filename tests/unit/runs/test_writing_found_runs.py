@@ -1,4 +1,4 @@
-"""Runs on disk: TREC and Parquet, the file beside them, and nothing half written."""
+"""Runs on disk: TREC and Parquet, their metadata files, and no partial files."""
 
 from __future__ import annotations
 

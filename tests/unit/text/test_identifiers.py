@@ -98,13 +98,13 @@ def test_doi(text: str | None, doi: str | None) -> None:
             "10.1002/(SICI)1097-4571 (199009) 41:6 <391::AID-ASI1> 3.0.CO;2-9",
             "10.1002/(sici)1097-4571(199009)41:6<391::aid-asi1>3.0.co;2-9",
         ),
-        # what stands behind a whole one is none of it
+        # text after a complete id does not belong to it
         ("10.1145/1234 (05)", "10.1145/1234"),
         ("10.1038/s41586-020-2649-2 (2020)", "10.1038/s41586-020-2649-2"),
         ("10.1016/S0140-6736(05)67889-5 [doi]", "10.1016/s0140-6736(05)67889-5"),
         ("10.1145/1.2 [pii]", "10.1145/1.2"),
         ("10.1145/1.2 <https://example.org>", "10.1145/1.2"),
-        # where it may have been cut, there is none
+        # a truncated id gives none
         ("10.1145/1234 5678", None),
         ("10.1145/a b", None),
         ("10.1.1.36.4925, 10.1.1.36.4481(abstract)", None),

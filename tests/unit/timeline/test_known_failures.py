@@ -129,7 +129,7 @@ def test_the_judgements_are_those_of_the_track(kba_2012: Path) -> None:
     truth = read_timed_qrels(kba_2012)
     assert truth.ledger.lines == 9925
     assert truth.ledger.several == 1401
-    # All lines are of positives, so what assessors differ in is central against relevant.
+    # All lines are positives, so assessors differ only in central against relevant.
     assert (truth.ledger.pairs, truth.ledger.disagree, truth.ledger.differ) == (8486, 0, 347)
     assert len(truth.query_ids) == 29
     rows = [line.split() for line in kba_2012.read_text("utf-8").splitlines()]
@@ -175,7 +175,7 @@ def test_the_scores_that_the_docs_give(kba_2012: Path) -> None:
 
 
 def test_silence_is_no_order_at_random(kba_2012: Path) -> None:
-    """What the page of robustness says of a system that sees well in bursts only."""
+    """The robustness page's sentence about a system that is good in bursts only."""
     truth = read_timed_qrels(kba_2012)
     whole = made_systems(truth)["bursts only"]
     query = np.tile(truth.query, NOISE + 1)

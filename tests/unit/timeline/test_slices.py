@@ -120,7 +120,7 @@ def test_the_whole() -> None:
 def test_equal_numbers_of_relevant_documents() -> None:
     times = [START + day * DAY for day in (0, 0, 1, 1, 1, 3, 4)]
     slices = parse_slicing("equal:2", over(START, START + 4 * DAY, *times))
-    # Two on day 0; three on day 1, which are of one second; two are left.
+    # Two on day 0; three on day 1, in the same second; two are left.
     assert slices.bounds.tolist() == [START, START + 1, START + DAY + 1, START + 5 * DAY]
     counts = np.bincount(slices.slice_index(np.array(times)))
     assert counts.tolist() == [2, 3, 2]

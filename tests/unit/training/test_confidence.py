@@ -1,4 +1,4 @@
-"""The models of confidence are those that made the examples."""
+"""Fitting recovers the models that generated the examples."""
 
 from __future__ import annotations
 

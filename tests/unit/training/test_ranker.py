@@ -32,7 +32,7 @@ ONES = np.ones(len(NAMES))
 
 
 def examples(weights: np.ndarray, count: int = 400) -> list[Example]:
-    """Questions of which the cited document was drawn as the weights say."""
+    """Return questions whose cited documents were drawn by the given weights."""
     rng = np.random.default_rng(3)
     query = Query("", TermWeights(np.zeros(0, np.int64), *np.zeros((3, 0))))
     found = []

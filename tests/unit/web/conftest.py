@@ -65,7 +65,7 @@ def _quick_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def client(campaign: Campaign) -> Iterator[TestClient]:
-    """A browser that nobody has logged in with."""
+    """Return a browser without a login."""
     app = create_app(campaign, secure=False)
     with TestClient(app, base_url="http://campaign.test", follow_redirects=False) as made:
         yield made
@@ -159,7 +159,7 @@ def count(campaign: Campaign, table: Any, *conditions: Any) -> int:
 
 
 def refusals(campaign: Campaign) -> list[str]:
-    """Why somebody was not let in, in turn."""
+    """Return the reasons for refused logins, in order."""
     mine = select(events.c.detail).where(events.c.what == "refused").order_by(events.c.id)
     with campaign.reading() as tx:
         return [detail["why"] for detail in tx.scalars(mine)]

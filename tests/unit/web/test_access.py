@@ -1,4 +1,4 @@
-"""Who is not let in: refused, on record, and nothing changed."""
+"""Refused access: it is on record and changes nothing."""
 
 from __future__ import annotations
 

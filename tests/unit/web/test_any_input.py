@@ -1,4 +1,4 @@
-"""Whatever is sent to the API, by the letter of its description or against it: never a 5xx."""
+"""Valid and invalid requests to the API never give a 5xx."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def served(made_once: Campaign, tmp_path_factory: pytest.TempPathFactory) -> Any
 
 @pytest.fixture(scope="module")
 def operations(served: Any) -> dict[str, Any]:
-    """The API as it describes itself, which it tells nobody but this test."""
+    """Return the API's own description."""
     app, _ = served
     app.add_api_route("/openapi.json", app.openapi, include_in_schema=False)
     schema = schemathesis.openapi.from_asgi("/openapi.json", app)

@@ -51,7 +51,7 @@ def client(folder: Path) -> Iterator[TestClient]:
 
 
 def printed(run: Run, folder: Path, verb: str, *options: str) -> Any:
-    """What a command prints with ``--json``, of the two runs."""
+    """Return the output of a command with ``--json`` for the two runs."""
     qrels = [folder / "qrels" / "paragraphs.qrels"]
     if verb == "contrast":
         qrels.append(folder / "qrels" / "less.qrels")

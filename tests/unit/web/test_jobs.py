@@ -31,7 +31,7 @@ from citebed.web.workbench import jobs as keeping
 from citebed.web.workbench.jobs import JobRequest, Jobs, TooManyJobs
 
 MANY = "".join(entry(number) for number in range(20_000))
-"""What takes a second or two to read."""
+"""A file that takes a second or two to read."""
 AT = "/api/collections/demo"
 
 
@@ -117,7 +117,7 @@ def test_a_job_that_is_killed_leaves_the_collection_whole(client: TestClient, fo
     job = finished(client, begun["job_id"])
     assert job["state"] == "failed"
     assert "unchanged" in job["message"]
-    # What it was making is taken away by the next who changes the collection.
+    # The next change of the collection removes its unfinished files.
     one = client.post(f"{AT}/import/files", files=files(("one.bib", entry(1)))).json()
     assert finished(client, one["job_id"])["state"] == "done"
     assert citebed.open(folder).documents.height == 154

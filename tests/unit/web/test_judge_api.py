@@ -1,4 +1,4 @@
-"""What a judge's page sends, in order and out of order, and what nobody should send."""
+"""Requests of a judge's page, in and out of order, and forged ones."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_opening_and_finishing_are_recorded_once(
     client: TestClient, campaign: Campaign, judge: Judge
 ) -> None:
     assert "Your judgements are recorded" not in client.get(judge.page).text
-    # Scanners of mail fetch every link: that is no opening.
+    # Mail scanners fetch every link: this does not count as opening.
     assert count(campaign, events, events.c.what == "opened") == 0
     for what in ("opened", "finished", "opened", "finished"):
         assert judge.send(what).status_code == 200

@@ -123,7 +123,7 @@ def test_no_acknowledged_judgement_is_lost_or_doubled(campaign: Campaign) -> Non
 
 
 def _wait_for(judges: list[Clicking], more: int) -> None:
-    """Until the judges have so many more acknowledgements: nobody is killed before work began."""
+    """Wait for so many more confirmations, so that no process is killed before it works."""
     wanted = more + sum(len(judge.acknowledged) for judge in judges)
     until = time.monotonic() + 30
     while sum(len(judge.acknowledged) for judge in judges) < wanted:

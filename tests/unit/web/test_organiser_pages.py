@@ -39,7 +39,7 @@ QUERY = "p1-a1q1"
 
 
 def _text(page: str) -> str:
-    """What a reader sees of a page."""
+    """Return the visible text of a page."""
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
 
 
@@ -235,7 +235,7 @@ def test_the_search_desk_shows_phase_one_and_offers_nothing_that_is_cited(
     assert not set(offered) & {"d1", "d2", "d3", "d4", "d5", "p1"}
     assert "30 results" in _text(page.text)
     assert "30 found, 0 marked" in _text(page.text)
-    # d5 is found by these words all the same: it stands in its place with what was said of it.
+    # These words find d5 too: it appears with its judgement.
     known = [_text(each) for each in re.findall(r'<li class="known">.*', page.text)]
     assert "grade 3 Ranking documents in study 5 1975" in known
     judged = _text(page.text[page.text.index("References, as graded in phase one") :])

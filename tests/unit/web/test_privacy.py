@@ -1,4 +1,4 @@
-"""What judges and neighbours on the machine do not see: the database, its place, links."""
+"""Judges and other users of the machine see neither the database nor its path nor links."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ EVIL = "</script><img src=x onerror=alert(1)>"
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What each test has a copy of."""
+    """Return files that each test copies."""
     return review_folder(tmp_path_factory.mktemp("made") / "papers", "one", "two")
 
 
@@ -184,7 +184,7 @@ def test_the_text_of_a_box_on_a_page(client: TestClient) -> None:
 
 
 def test_only_the_pdf_that_was_read_is_drawn(client: TestClient, folder: Path) -> None:
-    """A review file of somebody else opens no other file of ours."""
+    """A stranger's review file opens no other file."""
     path = folder / "one.review.json"
     values = json.loads(path.read_text("utf-8"))
     values["pdf"] = str(folder / "two.pdf")
@@ -216,7 +216,7 @@ ODD: tuple[Any, ...] = (
 
 
 def _leaves(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Where each value stands: in what, under which name or number."""
+    """Yield each value with its container and its name or index."""
     for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
         yield value, key
         if isinstance(inner, dict | list):
@@ -227,7 +227,7 @@ def _leaves(value: Any) -> Iterator[tuple[Any, Any]]:
 def test_a_review_file_of_somebody_else_may_hold_anything(
     client: TestClient, folder: Path, start: int
 ) -> None:
-    """Whatever stands in place of a value, the pages tell it or show it."""
+    """The pages report or show whatever replaces a value."""
     path = folder / "one.review.json"
     before = path.read_text("utf-8")
     odd = ODD[start]

@@ -20,7 +20,7 @@ from citebed.errors import CitebedError, MissingExtra, UnknownName
 
 @pytest.fixture(scope="module")
 def ir_datasets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """The package, which makes a folder in the home directory unless it is told otherwise."""
+    """Return the package; by default it makes a folder in the home directory."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("IR_DATASETS_HOME", str(tmp_path_factory.mktemp("ir_datasets_home")))
         patch.setenv("IR_DATASETS_TMP", str(tmp_path_factory.mktemp("ir_datasets_tmp")))

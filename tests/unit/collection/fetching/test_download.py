@@ -28,7 +28,7 @@ from citebed.errors import CitebedError
 
 @dataclass
 class Site:
-    """What the web server does, and the requests that it saw."""
+    """The web server's behaviour, and the requests that it got."""
 
     content: bytes = CONTENT
     etag: str = '"one"'

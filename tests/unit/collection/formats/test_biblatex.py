@@ -241,7 +241,7 @@ def test_settings_and_sets_are_no_documents(entry: str) -> None:
         ("{American Association, Task Force}", ("American Association Task Force",)),
         ("{Doe, Jane}", ("Doe, Jane",)),
         ("{Doe, Jane and Roe, Rick}", ("Doe, Jane", "Roe, Rick")),
-        # blanks that part words, and those that do not
+        # spaces that separate words, and spaces that do not
         (r"P.\ Wagner", ("Wagner, P.",)),
         (r"P.\ {W}agner", ("Wagner, P.",)),
         (r"M.\,K. Meier", ("Meier, M. K.",)),

@@ -1,4 +1,4 @@
-"""What a piece of BibTeX lends to later ones: found where it is defined, as by reading all."""
+"""Definitions in a part of a BibTeX file apply to later parts, as when read at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a stranger's record says to LaTeX is printed, not run, in every BibTeX that is written."""
+"""LaTeX commands in strangers' records are printed, not run, in every BibTeX output."""
 
 from __future__ import annotations
 

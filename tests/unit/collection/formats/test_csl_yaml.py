@@ -1,4 +1,4 @@
-"""CSL-YAML: only text comes of it, and each item stands for itself."""
+"""CSL-YAML gives only text, and items do not refer to each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where content leaves a doubt, names decide; what a file was taken for is said."""
+"""If content is ambiguous, the file name decides; the report says which format was read."""
 
 from __future__ import annotations
 

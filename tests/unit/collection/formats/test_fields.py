@@ -1,4 +1,4 @@
-"""What every format makes in the same way: ids, names, pages, and text out of bytes."""
+"""Functions that all formats share: ids, names, pages, and text from bytes."""
 
 from __future__ import annotations
 

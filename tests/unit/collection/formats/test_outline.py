@@ -1,4 +1,4 @@
-"""Headings that stand beside each other, and which of them are below which."""
+"""Headings of the same level, and headings below others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CASES = [
     ("I II III IV G H I J V", "I II III IV IV.G IV.H IV.I IV.J V"),
     ("II. A. III.", "II II.A III"),  # the first heading was lost
     ("VIII IX A X XI", "VIII IX IX.A X XI"),
-    ("1 2 A. B. I.", "1 2   I"),  # an appendix, of which nothing is below 2
+    ("1 2 A. B. I.", "1 2   I"),  # an appendix: none of it is below 2
     ("I. 1. 2. II.", "I I.1 I.2 II"),
 ]
 

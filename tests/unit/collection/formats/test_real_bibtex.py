@@ -15,7 +15,7 @@ from citebed.collection.reading.parser import Piece, parse_piece, split_member
 from citebed.collection.reading.sources import Member
 from citebed.records import Document, Problem, Record
 
-# Of each file its documents, those of a type with "_", those with a DOI, and what was mended.
+# Per file: documents, those with a type "_", those with a DOI, and repairs.
 EXPECTED = {
     "mendeley-types.bib": (512, 47, 170, 37),
     "acm-doi-resolver.bib": (80, 0, 80, 0),

@@ -15,7 +15,7 @@ from citebed.collection.reading.parser import Piece, parse_piece, split_member
 from citebed.collection.reading.sources import Member, members
 from citebed.records import CitingPaper, Document, Problem, Query, Record
 
-# Of each file the format, then how many documents, citing papers and queries it gives.
+# Per file: the format, then the numbers of documents, citing papers and queries.
 EXPECTED = {
     "psycnet.ris": ("ris", 1, 0, 0),
     "ty-in-words.ris": ("ris", 1, 0, 0),

@@ -1,4 +1,4 @@
-"""Which format a file is in is told by its first kilobytes, and only one format claims it."""
+"""The first kilobytes show a file's format, and only one format claims it."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def test_document() -> None:
 
 
 def unseen(text: str, *cites: str) -> Sentence:
-    """A sentence in which nobody has looked for names."""
+    """Return a sentence that was not searched for names."""
     return Sentence(text, cites, None)
 
 

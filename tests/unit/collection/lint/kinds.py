@@ -1,4 +1,4 @@
-"""What the fixtures of these tests are."""
+"""The types of the fixtures."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ def test_a_finding_shows_the_text_around(collect: Collect, altered: Altered, fou
 
 
 def test_the_name_of_a_command_that_is_left(collect: Collect, found: Found) -> None:
-    """Of a command that is not known, or one that no text has otherwise; paths are no commands."""
+    """For unknown commands, and for known ones that a text rarely has; paths do not count."""
     collection = collect(
         {
             "a.bib": r"""

@@ -107,7 +107,7 @@ def test_what_a_title_counts_by() -> None:
 
 
 def random_titles(seed: int, count: int, letters: str) -> list[str]:
-    """Titles of which many are another one with a few letters changed."""
+    """Return titles; many differ from another one in a few letters."""
     draw = random.Random(seed)
     titles: list[str] = []
     for _ in range(count):

@@ -75,7 +75,7 @@ LINKED = {
 def test_no_link_leads_a_journal_out_of_the_collection(
     collection: Path, notes: Path, linked: str, trusted: str
 ) -> None:
-    """Whoever wrote it, and whoever trusts it: this holds without the seal, too."""
+    """Whatever the journal's author or the user does: this holds without the seal, too."""
     place = collection / linked
     place.parent.mkdir(parents=True, exist_ok=True)
     if place.is_dir():

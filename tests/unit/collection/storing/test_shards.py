@@ -77,7 +77,7 @@ def test_later_imports_keep_the_shard_size_unless_it_is_given(tmp_path: Path, so
 
 
 def test_nothing_is_left_of_shards_that_are_gone(tmp_path: Path, source: Path) -> None:
-    """Not their indexes, which no command would find again; what is nobody's shard stays."""
+    """Their indexes are gone, too; files that are not shards stay."""
     folder = tmp_path / "c"
     for shard in imported(folder, source, 5).shards:
         (shard / "index").mkdir()

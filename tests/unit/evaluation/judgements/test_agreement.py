@@ -46,7 +46,7 @@ def columns(judged: Judged) -> pl.DataFrame:
 
 
 def two(pairs: Sequence[tuple[Any, Any]]) -> pl.DataFrame:
-    """What two judges said of items, as columns."""
+    """Return two judges' values of items as columns."""
     items = [item for item in range(len(pairs)) for _ in range(2)]
     values = [value for pair in pairs for value in pair]
     return pl.DataFrame({"item": items, "judge": ["ann", "bob"] * len(pairs), "value": values})
@@ -111,7 +111,7 @@ def test_kappa_by_hand() -> None:
 
 
 def test_raw_agreement_counts_pairs_of_judgements() -> None:
-    # Three judges make three pairs, of which one agrees; two make one, which agrees.
+    # Three judges make three pairs, and one pair agrees; two judges make one, which agrees.
     table = columns({"d1": {"a": 1, "b": 1, "c": 0}, "d2": {"a": 0, "c": 0}})
     found = raw_agreement(table)
     assert found.value == pytest.approx((1 + 1) / (3 + 1))

@@ -314,7 +314,7 @@ LISTS = pl.DataFrame(
 
 
 def test_co_citations_by_hand() -> None:
-    """a and b stand together in lists one and two; an entry given twice counts once."""
+    """a and b are both in lists one and two; an entry given twice counts once."""
     found = cocitations(LISTS, pl.Series(["a", "z", "none"]))
     assert sorted(found.rows()) == [("a", "b", 2.0), ("a", "c", 1.0), ("a", "d", 1.0)]
 

@@ -1,4 +1,4 @@
-"""What is in a set of judgements: the figures of the paper's Tables 2 and 3, and labels."""
+"""Statistics of judgement sets: the figures of the paper's Tables 2 and 3, and labels."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_describe_by_hand() -> None:
 
 
 def test_table_2_by_hand() -> None:
-    """Four judged, two relevant over two queries, of a thousand documents; -1 is no judgement."""
+    """Four judged, two relevant over two queries, of a thousand documents; -1 is unjudged."""
     judged = as_qrels({"p": {"a": 2, "b": 0, "c": 1}, "q": {"a": 0, "d": -1}})
     assert describe(judged, documents=1000).table_2() == {
         "queries": 2,

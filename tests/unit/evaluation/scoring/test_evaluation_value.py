@@ -26,7 +26,7 @@ def scores() -> Evaluation:
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    """A collection's judgements with their queries beside them, and runs."""
+    """Return a collection's judgements with their queries, and runs."""
     (tmp_path / "qrels").mkdir()
     (tmp_path / "queries").mkdir()
     lines = [f"{q} 0 {d} {grade}\n" for q, found in QRELS.items() for d, grade in found.items()]
@@ -55,7 +55,7 @@ def test_every_query_is_a_row(scores: Evaluation) -> None:
 
 
 def test_differences_of_logarithms_say_so_where_they_are_shown(scores: Evaluation) -> None:
-    """GMAP's is no difference of the two values beside it."""
+    """The difference of GMAP is not the difference of the two values shown."""
     found = citebed.evaluate(QRELS, RUNS, ["AP", "GMAP"]).compare()
     note = "difference and interval are of logarithms"
     assert found.main_table()["note"].to_list() == ["", note]

@@ -46,7 +46,7 @@ def test_scores_beyond_32_bits_are_told(score: float) -> None:
 
 
 def test_no_grade_is_too_high() -> None:
-    """b (2^1999) stands before a (2^2000): everything over 2^1999, by hand."""
+    """b (2^1999) is ranked above a (2^2000): everything over 2^1999, by hand."""
     qrels = {"q": {"a": 2000, "b": 1999}, "r": {"c": 0, "d": 1}}
     run = {"q": {"b": 2.0, "a": 1.0}, "r": {"c": 2.0, "d": 1.0}}
     scores = evaluate(qrels, run, ["nDCG(dcg='exp-log2')", "ERR"]).runs[0]

@@ -26,7 +26,7 @@ FEW = st.lists(st.tuples(GRADES, GRADES), min_size=2, max_size=6)
 MANY = st.lists(st.tuples(GRADES, st.integers(0, 40).map(float)), max_size=40)
 Correlation = Callable[[list[float], list[float]], float]
 
-# Of ten systems: true scores, estimates, and the estimates rounded so that some tie. The values
+# Ten systems: true scores, estimates, and the estimates rounded so that some tie. The values
 # of τ_ap and τ_AP,a are those of Urbano's R package ircor 1.0, to four digits.
 TRUE = [0.897, 0.372, 0.908, 0.898, 0.661, 0.062, 0.177, 0.384, 0.498, 0.992]
 ESTIMATES = [0.82, 0.406, 0.817, 0.953, 0.673, 0.073, 0.364, 0.547, 0.589, 0.988]

@@ -51,7 +51,7 @@ def exported(weights: Mapping[str, NDArray[Any]]) -> bytes:
 
 
 def packed(files: Mapping[str, bytes], **kinds: bytes) -> bytes:
-    """A package; ``kinds`` gives some members another kind than that of a file."""
+    """Return a package; ``kinds`` gives some members another kind than a file's."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w:gz") as archive:
         for name, data in {"package/index.js": b"throw 1", **files}.items():
@@ -68,7 +68,7 @@ def sha256(data: bytes) -> str:
 
 @dataclass(frozen=True)
 class TinyPublic:
-    """What a public model is: its files, its package, its weights, and how it was changed."""
+    """A public model: its files, its package, its weights, and how it was changed."""
 
     files: dict[str, bytes]
     package: bytes

@@ -266,7 +266,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture(params=["inside", "evil/model", "../evil", "encoder"])
 def foreign(request: pytest.FixtureRequest, folder: Path, collection: Path) -> str:
-    """What an index calls its encoder, which is none of the user's: that came along with it."""
+    """Return an index with a foreign encoder name, which no encoder of the user has."""
     write_index(collection, IndexOptions(neural=load_dense_encoder()))
     folder.rename(collection / "model")
     (collection / "model" / "citebed.json").unlink()

@@ -171,7 +171,7 @@ def test_an_encoder_that_is_there_is_kept(tiny: TinyPublic) -> None:
     assert fetched(tiny, mirror="file:///nowhere").state == "kept"
     assert (folder / "model.onnx").stat().st_mtime_ns == before.st_mtime_ns
     (folder / "model.onnx").write_bytes(b"damaged")
-    assert fetched(tiny, source=tiny.archive).state == "fetched"  # a damaged one is made anew
+    assert fetched(tiny, source=tiny.archive).state == "fetched"  # a damaged one is made again
     assert (folder / "model.onnx").stat().st_size == before.st_size
 
 
@@ -222,7 +222,7 @@ def test_a_student_reads_documents(tiny: TinyPublic, tmp_path: Path) -> None:
 
 
 def student_vectors(tiny: TinyPublic, tmp_path: Path) -> NDArray[np.float32]:
-    """What the student makes of the texts in full precision."""
+    """Return the student's vectors of the texts in full precision."""
     joined = read_adapter(tiny.adapter).apply(tiny.public)
     weights = last_layer(tiny.trained) | {n: a for n, a in joined.items() if "_embeddings" in n}
     extra = {"1_Pooling/config.json": {"pooling_mode_mean_tokens": True}}
@@ -278,7 +278,7 @@ def test_a_folder_of_something_else_is_left_alone(tiny: TinyPublic, tmp_path: Pa
 
 def test_a_full_disk(tiny: TinyPublic, monkeypatch: pytest.MonkeyPatch) -> None:
     first = fetched(tiny, source=tiny.archive)
-    (first.folder / "1_Pooling" / "config.json").unlink()  # so that it would be made anew
+    (first.folder / "1_Pooling" / "config.json").unlink()  # so that it would be made again
     before = sorted(p.name for p in first.folder.rglob("*"))
 
     def full(*_: object) -> None:

@@ -238,7 +238,7 @@ def test_a_database_of_another_version_or_a_stranger(tmp_path: Path, change: str
 
 
 class BrokenEncoder(FakeEncoder):
-    """Gives what it is told to give."""
+    """An encoder with given output."""
 
     def __init__(self, result: Any) -> None:
         super().__init__()

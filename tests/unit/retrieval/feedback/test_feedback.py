@@ -221,7 +221,7 @@ def test_robertson_adds_by_offer_weight_and_weighs_by_relevance() -> None:
 
 
 def test_robertson_weighs_the_querys_terms_too() -> None:
-    """d is not chosen but stands in a relevant document; e stands in none."""
+    """d is not chosen but occurs in a relevant document; e occurs in none."""
     expected = {"a": log(25) * 8 / 15, "d": log(5), "e": log(0.2)}
     assert expand("okapi+robertson(terms=1)", "de", [0, 2]) == pytest.approx(expected)
 

@@ -395,7 +395,7 @@ def test_opening_while_a_new_index_takes_the_place_of_the_old(tmp_path: Path) ->
 
 @pytest.mark.parametrize("rebuild", [False, True])
 def test_what_a_killed_builder_left_is_cleared_away(tmp_path: Path, rebuild: bool) -> None:
-    """Also where there is nothing to build; and what is nobody's leftover stays."""
+    """Also if there is nothing to build; files that are not leftovers stay."""
     folder = write_collection(tmp_path / "c", DOCUMENTS)
     build(folder)
     index = folder / "index"

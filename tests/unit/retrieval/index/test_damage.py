@@ -76,7 +76,7 @@ def array_files(folder: Path) -> list[Path]:
 
 
 def assert_told_and_mended(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The verbs say how to build anew; doing that mends it, with all that was there."""
+    """The message says how to rebuild; doing so repairs the index completely."""
     capsys.readouterr()
     assert main(["recommend", str(folder), "oak trees"]) == 1
     said = capsys.readouterr().err
@@ -130,7 +130,7 @@ def test_damage_to_any_file_is_reported_and_repaired(
 def test_opening_leaves_the_warnings_of_other_threads_alone(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Filters of warnings are those of the whole process."""
+    """Warning filters belong to the whole process."""
     before, load = list(warnings.filters), np.load
 
     def watched(*given: Any, **options: Any) -> Any:
@@ -499,7 +499,7 @@ def test_interrupted_by_the_user(
         assert child.wait(timeout=30) != 0
         said = child.stderr.read().decode()
     # The script's own traceback and no worker's. One Ctrl-C can reach it twice, from polars and
-    # from Python: then the first is told as the cause of the second.
+    # from Python: then the first is reported as the cause of the second.
     twice = said.count("During handling of the above exception")
     assert said.count("Traceback") - twice <= 1, said
     assert "KeyboardInterrupt" in said

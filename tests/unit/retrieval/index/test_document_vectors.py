@@ -139,7 +139,7 @@ def test_an_index_of_the_first_versions_is_read_and_brought_up_to_date(folder: P
     assert_same_arrays(arrays, arrays_of(folder))
 
 
-# --- an encoder that is not always at hand ---
+# --- an encoder that is not always available ---
 
 
 def test_vectors_of_an_encoder_stay_as_long_as_they_fit(folder: Path) -> None:

@@ -75,7 +75,7 @@ def test_the_index_can_be_asked_while_documents_are_encoded(folder: Path) -> Non
 
 
 def test_the_most_useful_come_first(folder: Path) -> None:
-    """What is cited most, then the latest with an abstract."""
+    """The most cited documents come first, then the newest with an abstract."""
     with pytest.raises(KeyboardInterrupt):
         build(folder, neural=Interrupted(folder, 1))
     assert encoded(folder) == {"d2", "d4", "d9"}

@@ -1,4 +1,4 @@
-"""A collection and index that grew step by step equal those made anew."""
+"""A collection and index that grew step by step equal new ones."""
 
 from __future__ import annotations
 

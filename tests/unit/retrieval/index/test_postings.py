@@ -1,4 +1,4 @@
-"""Postings on disk: sorted by ranges of terms they are those that memory would have sorted."""
+"""Postings sorted on disk by ranges of terms equal those sorted in memory."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def test_nearest_is_what_shares_words_and_direction(library: Library) -> None:
 def test_similarity_does_not_depend_on_cached_records(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Records beyond the first count by their titles, also after somebody looked at them."""
+    """Records after the first count by their titles, also after they were shown."""
     monkeypatch.setattr("citebed.retrieval.library.similarity._WHOLE_TEXTS", 1)
     documents = (
         {"doc_id": "a", "title": "Oak forests", "abstract": "Beech."},

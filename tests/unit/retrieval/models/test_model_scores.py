@@ -179,7 +179,7 @@ def test_kl_is_never_positive_and_a_perfect_document_has_zero(
 ) -> None:
     assume(slow.known(query, index.docs))
     assert (index.scores(model_of("kl(mu=3)"), index.query(query)) <= 1e-12).all()
-    # The collection's one document, asked for as it stands, diverges from itself by nothing.
+    # The collection's only document, used as the query, diverges from itself by 0.
     alone = Tiny([slow.known(query, index.docs)])
     assert alone.scores(model_of("kl(mu=3)"), alone.query(query)) == pytest.approx([0.0])
 
@@ -309,7 +309,7 @@ def test_lucene_keeps_four_bits_of_what_is_above_24(length: int) -> None:
 
 
 def test_bm25_with_lucenes_lengths_and_without_empty_documents() -> None:
-    """41 words are 40 to Lucene, and a document without text is none: N 2, average 22."""
+    """Lucene stores length 41 as 40, and skips empty documents: N 2, average 22."""
     index = Tiny([["a"] * 41, ["b"] * 3, []])
     x = 0.9 * (0.6 + 0.4 * 40 / 22)
     expected = log(1 + 1.5 / 1.5) * 41 / (41 + x)

@@ -25,7 +25,7 @@ def test_what_is_known_stays() -> None:
 
 
 def test_they_are_neither_favoured_nor_punished() -> None:
-    """Whatever a document is like by other signals, it is as often too high as too low."""
+    """Whatever its other signals, a document is as often too high as too low."""
     values, others = made(4000)
     known = np.random.default_rng(5).random(4000) < 0.5
     found = impute(np.where(known, values.T, 0), known, np.ones(4000, bool), others)

@@ -1,4 +1,4 @@
-"""The ranker's file: read as it is written, and refused when it is none."""
+"""The ranker file: written, read back, and refused if invalid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weights that a collection teaches: what is taken out of it, what is chosen, and when anew."""
+"""Weights fitted to a collection: held-out texts, the choice, and when to fit again."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_a_sentence_is_cut_or_some_words_where_there_is_none() -> None:
 
 
 def gains(of_best: float, of_own: float, spread: float, count: int = 400) -> Any:
-    """Gains of which the weight in the middle is the best, and the ranker's own is behind."""
+    """Return gains that are highest for the middle weight; the ranker's own weight is worse."""
     rows = np.full((len(WEIGHTS), count), 0.1)
     noise = np.resize([spread, -spread], count)
     rows[4] = of_best
@@ -140,7 +140,7 @@ def test_a_language_is_taught_by_its_own_sentences() -> None:
     equal = np.full_like(rows, 0.5)
     assert choose_by_language(equal, languages) == (1.0, {"de": 0.0})
     assert choose_by_language(equal[:, :30], np.array(["de"] * 30, object)) == (0.0, {"de": 0.0})
-    # Where words find nothing, all say the same.
+    # If words find nothing, all weights give the same result.
     assert choose_by_language(np.zeros_like(rows), languages) == (DEFAULT_SHARE, {})
 
 
@@ -336,7 +336,7 @@ def test_odd_collections(
 
 
 def test_contexts_that_all_cite_one_paper(tmp_path: Path) -> None:
-    """It is not the answer to everything, and the fit is that of the abstracts."""
+    """The fit ignores it and equals the fit on abstracts."""
     folder, contexts = made(tmp_path / "c", 60), tmp_path / "contexts.jsonl"
     build_index(folder)
     before = known(folder)

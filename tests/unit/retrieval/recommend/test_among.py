@@ -114,7 +114,7 @@ def test_both_masks() -> None:
     assert found.tolist() == [False, True, False]
 
 
-# --- What stands in a .bib file -----------------------------------------------------------------
+# --- Entries of a .bib file --------------------------------------------------------------------
 
 BIB = """@article{mine, title={Relevance Feedback in Information Retrieval}, year={1971}}
 @inproceedings{lavrenko2001relevance, title={Something else altogether}}

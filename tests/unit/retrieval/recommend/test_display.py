@@ -34,7 +34,7 @@ SEVERAL = Recommendations(
 
 
 def words(text: str) -> list[str]:
-    """What is said, whatever the lines, the labels' colons and the dashes."""
+    """Return the words of the output, without line breaks, colons of labels and dashes."""
     return text.replace(":", " ").replace("──", " ").replace("1.", " ").split()
 
 

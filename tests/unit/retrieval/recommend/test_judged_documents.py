@@ -1,4 +1,4 @@
-"""What a person says of documents: what is wrong never comes back, what is right moves the rest."""
+"""Feedback on documents: rejected ones never return, accepted ones move the rest."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_others_are_ranked_anew(demo_indexed: Path, model: str, warm: bool) 
     after = one.recommend_for(TEXT, 8, relevant=[ROCCHIO], nonrelevant=[LAVRENKO])
     assert {ROCCHIO, LAVRENKO} <= set(ids(before))
     assert LAVRENKO not in ids(after)
-    # What is right stays, and takes nobody's place.
+    # An accepted paper stays, and displaces no other.
     assert ids(after)[0] == ROCCHIO
     assert len(after) == 9
     assert [each.rank for each in after] == list(range(1, 10))
@@ -90,7 +90,7 @@ def test_a_text_that_somebody_found_something_for_is_answered(demo_indexed: Path
 def test_among_some_documents(demo_indexed: Path) -> None:
     among = citebed.collection.filters.Filter(years="1990-")
     found = Recommender(demo_indexed).recommend_for(TEXT, 6, among=among, relevant=[ROCCHIO])
-    assert len(found) == 6  # what is right is of 1971, moves the others and is not shown
+    assert len(found) == 6  # the accepted paper is from 1971, re-ranks the others and is not shown
     assert all((each.year or 0) >= 1990 for each in found)
 
 

@@ -1,4 +1,4 @@
-"""What a text searches with beside its own words: other spellings, parts of compounds, authors."""
+"""Added query words: other spellings, parts of compounds, authors."""
 
 from __future__ import annotations
 

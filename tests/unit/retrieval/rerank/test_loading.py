@@ -1,4 +1,4 @@
-"""Where a model is looked for, and what is said when it is not there or cannot be run."""
+"""Where citebed looks for a model, and its messages if it is missing or cannot run."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def test_a_repository_without_weights(tmp_path: Path, monkeypatch: pytest.Monkey
         find_model("owner/model")
 
 
-# --- folders that are no model --------------------------------------------------------------
+# --- folders that are not models -------------------------------------------------------------
 
 
 def test_a_folder_without_a_model(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ SHARES = (*[1e-9] * 6, *[1e-4] * 6, *[0.003] * 8, *[0.02] * 8, 0.04, 0.05, 0.1, 
 
 @pytest.fixture(scope="module")
 def middling(tmp_path_factory: pytest.TempPathFactory) -> Index:
-    """3,000 documents: more than one chunk and block, all of it in one range."""
+    """Return an index of 3,000 documents: several chunks and blocks in one range."""
     return random_index(tmp_path_factory.mktemp("middling"), 3000, SHARES, seed=1)
 
 

@@ -1,4 +1,4 @@
-"""Scores and rankings equal those of the slow twin, which knows only formulas and dicts."""
+"""Scores and rankings equal those of a slow version made of formulas and dicts."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ some_models = st.lists(st.sampled_from((*EVERY_MODEL, *FED)), min_size=3, max_si
 
 
 def collection(folder: Path, rows: Any, texts: Any = (), cites: Any = ()) -> Path:
-    """Documents with full texts and citing text, those of them that there are."""
+    """Return a collection with full texts and citing texts where given."""
     named = [{"doc_id": f"d{number}", **row} for number, row in enumerate(rows)]
     ids = [row["doc_id"] for row in named]
     sections = [section(f"d{n}", texts[n]) for n in texts if f"d{n}" in ids]
@@ -81,7 +81,7 @@ def collection(folder: Path, rows: Any, texts: Any = (), cites: Any = ()) -> Pat
 
 
 def outcome(search: Any, *given: Any) -> Any:
-    """The run, or that there is none."""
+    """Return the run, or a note that it is missing."""
     try:
         found: Run = search(*given)
     except CitebedError:

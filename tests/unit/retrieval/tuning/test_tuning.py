@@ -1,4 +1,4 @@
-"""Weights sharpened by real citing: what asks, what is chosen, what is told, how it is undone."""
+"""Weights tuned on real citations: queries, the choice, the report, and undoing it."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_judgements_of_files_stand_for_those_of_a_set(tmp_path: Path) -> None:
 
 
 def gains(best: int, of_prior: float, spread: float = 0.1, count: int = 400) -> Any:
-    """Gains of which one weight is the best, and the last, the prior's, is behind."""
+    """Return gains that are highest for one weight; the last one, the prior's, is worse."""
     rows = np.full((len(WEIGHTS), count), 0.1)
     noise = np.resize([spread, -spread], count)
     rows[best] = 0.5

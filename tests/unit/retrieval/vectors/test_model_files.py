@@ -87,7 +87,7 @@ def test_random_bytes_are_no_model(whole: Path, data: bytes) -> None:
 
 
 class Trap:
-    """What must never be unpickled."""
+    """An object that must never be unpickled."""
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
         return pytest.fail, ("it was unpickled",)

@@ -72,7 +72,7 @@ def write(path: Path, docs: list[Doc]) -> Path:
 def filtered(
     folder: Path, docs: list[Doc], model: str, tools: FilterContext | None = None, **options: Any
 ) -> tuple[list[tuple[str, str, int]], FilterReport]:
-    """What a model finds: (document, topic, confidence); and the report."""
+    """Return a model's rows (document, topic, confidence) and the report."""
     source = file_source(write(folder / "stream.jsonl", docs))
     task = FilterTask(
         source, TOPICS, parse_filter(model), tools or FilterContext(str.split, LABELS)

@@ -1,4 +1,4 @@
-"""What waits under the name of a draft: only a file of ours is written, read, or gone on from."""
+"""Files with the name of a draft: citebed writes, reads and resumes only its own."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_draft_of_another_user_is_not_gone_on_from(
 def test_a_link_put_there_while_a_run_goes_is_replaced(
     tmp_path: Path, task: FilterTask, victim: Path
 ) -> None:
-    """The checkpoint is made anew all the time, so somebody could wait for a moment without it."""
+    """The checkpoint is rewritten all the time; an attacker could use a moment without it."""
     pieces = task.source.pieces
     link = tmp_path / "link"
     link.symlink_to(victim)

@@ -1,4 +1,4 @@
-"""What a run leaves behind, and tells: drafts, the list of skipped lines, what was in vain."""
+"""Files and messages after a run: drafts, the list of skipped lines, useless options."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def found(
     tools: FilterContext | None = None,
     gap: int = 1,
 ) -> list[tuple[int, float]]:
-    """What a filter finds in texts that come ``gap`` seconds apart: (place, confidence)."""
+    """Return (place, confidence) of texts that come ``gap`` seconds apart."""
     tools = tools or FilterContext(str.split)
     lines = "".join(
         f'{{"doc_id": "{n}", "time": {1300000000 + n * gap}, "text": "{text}"}}\n'
@@ -217,7 +217,7 @@ def test_incremental_learning_is_as_the_obvious_way(
 
 
 def all_lines(model: str, topics: list[Topic], docs: list[Doc], tools: FilterContext) -> Found:
-    """What a model finds, given in batches of three documents."""
+    """Return a model's rows for batches of three documents."""
     lines, _ = left_after(model, topics, docs, 3, tools)
     return [(line.doc_id, line.query_id, int(line.score)) for line in lines]
 

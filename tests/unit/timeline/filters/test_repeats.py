@@ -107,7 +107,7 @@ def test_a_table_with_a_document_twice(tmp_path: Path) -> None:
 
 
 def test_a_stream_of_one_time(tmp_path: Path) -> None:
-    """Every document is of one time, and blocks are shorter than a line: all are remembered."""
+    """All documents have one time, and blocks are shorter than a line."""
     docs = [{"doc_id": f"d{n % 7}", "time": 1300000000, "text": "Ann Oak"} for n in range(21)]
     task = FilterTask(
         file_source(write(tmp_path / "s", docs), 10), TOPICS, parse_filter("names"), FilterContext()

@@ -113,7 +113,7 @@ def test_a_trend_of_weeks() -> None:
     found = trend(middles, scores)
     assert (found.slices, found.unit) == (8, "week")
     # Pairs on either side of the gap differ by 0.1 for two weeks or less than 0.1 a week; the
-    # median of the 28 slopes is that of the weeks without a gap.
+    # median of the 28 slopes equals that of weeks without a gap.
     assert found.slope == pytest.approx(reference.theil_sen(
         [0, 1, 3, 4, 5, 6, 7, 8], [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2]
     ))  # fmt: skip
@@ -154,7 +154,7 @@ def test_a_trend_in_a_few_slices_is_told_though_the_median_slope_is_zero() -> No
     assert "changes go down, significant" in sentence
 
 
-# What a reader was told once: "loses 0.002 … up 28%". The median of the slopes is not the
+# An earlier version printed "loses 0.002 … up 28%". The median of the slopes is not the
 # difference of means.
 SKEWED = [0.3, 0.3, 0.3, 0.3, 0.29, 0.29, 0.29, 0.28, 0.28, 0.28, 0.9, 0.27, 0.27]
 SERIES = st.lists(st.floats(0, 1) | st.sampled_from([0.0, 0.25, 0.5, 1.0, math.nan]), min_size=3)

@@ -1,4 +1,4 @@
-"""Streams: documents and their times, lines that are none, and cutting into blocks."""
+"""Streams: documents and their times, invalid lines, and cutting into blocks."""
 
 from __future__ import annotations
 
