@@ -128,11 +128,11 @@ class Victims:
         exchanging: bool = True,
         disk: Disk | None = None,
     ) -> int:
-        """The exit code, ``KILLED`` if it was killed ``after`` seconds or so many ``steps``.
+        """Return the exit code; ``KILLED`` if it was killed ``after`` seconds or ``steps``.
 
-        With ``bytes``, no file that it writes may have more of them; with ``calls``, so many calls
-        on files of the ``disk`` go well. ``exchanging`` tells whether two paths can change places
-        in one step.
+        ``bytes`` limits the size of the files that it writes. The first ``calls`` on files of the
+        ``disk`` succeed, later ones fail. ``exchanging`` says whether the system can exchange two
+        paths in one step.
         """
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -151,9 +151,9 @@ def _as_told(disk: Disk) -> dict[str, object]:
 
 @contextmanager
 def victims(*modules: str, library: Path | None = None) -> Iterator[Victims]:
-    """A process to run commands in, with the modules that they need.
+    """Start a process that runs commands, with the modules that they need.
 
-    ``library`` is that of `failing_disk`, for disks that fail.
+    ``library`` comes from `failing_disk` and makes disks fail.
     """
     with subprocess.Popen(
         [sys.executable, "-c", _DRIVER, *modules],

@@ -68,9 +68,9 @@ def scored(of: Stream, units: str = "queries", samples: int = 999, seed: int = 0
 
 
 def true_scores(fixed: np.ndarray | None, queries: int, weeks: int = WEEKS) -> dict[str, float]:
-    """What a score is a sample of, by weighting: the mean of very many queries.
+    """Return the true scores by weighting: the mean of very many queries.
 
-    With ``fixed`` effects in those weeks; without, every query has weeks of its own.
+    ``fixed`` effects are the same weeks for all queries; otherwise every query has its own weeks.
     """
     rng = np.random.default_rng((SEED, 1))
     effects = week_effects(rng, weeks, queries) if fixed is None else fixed
@@ -79,10 +79,10 @@ def true_scores(fixed: np.ndarray | None, queries: int, weeks: int = WEEKS) -> d
 
 
 class Held(NamedTuple):
-    """How many of some streams' intervals held the truth, by weighting: of scores, of differences.
+    """How many intervals of scores and of differences contained the truth, by weighting.
 
-    ``by_query`` is how many of the scores' intervals over queries alone did. ``alarms`` is how
-    many t-tests found a difference at 5%, where there is none.
+    ``by_query`` counts the scores' intervals over queries alone. ``alarms`` counts the t-tests that
+    found a difference at 5% although there is none.
     """
 
     scores: dict[str, float]

@@ -32,10 +32,10 @@ _FILES = 8
 
 
 class Tried(NamedTuple):
-    """How an import with too little room ended, in which step, and what came of it.
+    """The result of an import with too little disk space, and the step in which it failed.
 
-    ``kept`` says whether every file is as it was, ``documents`` how many there are after the same
-    import with room.
+    ``kept`` says whether every file is unchanged, ``documents`` how many there are after the same
+    import with enough space.
     """
 
     room: int
@@ -47,10 +47,10 @@ class Tried(NamedTuple):
 
 
 def prepare(folder: Path) -> None:
-    """A collection (``c``), what is to be imported (``new``), and what comes of it (``after``).
+    """Write a collection (``c``), files to import (``new``), and the expected result (``after``).
 
-    Sizes are such that a limit may hit any kind of file, and room runs out at the very end: tables
-    are far smaller than the manifest with its long list of ids.
+    The sizes let a limit hit any kind of file; space can even run out at the very end, because the
+    tables are far smaller than the manifest with its long list of ids.
     """
     rng = random.Random(0)
     (folder / "new").mkdir(parents=True)
@@ -83,8 +83,8 @@ def snapshot(folder: Path) -> dict[str, str]:
 
 
 def pages(folder: Path, before: Path | None = None) -> int:
-    """The room that a folder's files take on a disk of pages; or those that differ from those in
-    the folder ``before``, which are all that an import writes."""
+    """Return the disk space of a folder's files, in pages; with the folder ``before``, only of
+    files that differ from it, because an import writes no others."""
     there = {} if before is None else snapshot(before)
     names = (name for name, content in snapshot(folder).items() if there.get(name) != content)
     return sum(-(-(folder / name).stat().st_size // PAGE) for name in names) * PAGE

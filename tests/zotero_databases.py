@@ -174,7 +174,7 @@ class LibraryWriter:
         self._add("groups", (library, library, name))
 
     def add_feed(self, library: int) -> None:
-        """Add a feed, whose items are no documents."""
+        """Add a feed; its items are not documents."""
         self._add("libraries", (library, "feed"))
         self._add("feeds", (library, "News"))
 

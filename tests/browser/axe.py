@@ -1,7 +1,7 @@
-"""axe-core, which looks for what readers with a screen reader, keys or weak eyes stumble over.
+"""axe-core, which checks pages for people who use a screen reader, only a keyboard, or see badly.
 
-It comes from the npm registry when the test environment is made (``make packages``) and is no part
-of the project; where it is not here, the tests that need it are reported as not run.
+``make packages`` installs it from the npm registry; it is not a part of the project. If it is
+missing, pytest skips the tests that need it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One headless Chromium for all tests of pages.
 
-It is Debian's, with the driver of the same version (`apt-get install chromium chromium-driver`).
-Where it cannot be had, the tests are reported as not run.
+It comes from Debian, with a driver of the same version (`apt-get install chromium
+chromium-driver`). If it is missing, pytest skips these tests.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Sets the made-up papers with LaTeX and writes what is true of each beside it.
+"""Typeset the made-up papers with LaTeX, and write the true annotations of each.
 
-Needs pdflatex, bibtex and biber; the tests do not, they read what is kept in this folder.
+This needs pdflatex, bibtex and biber. The tests only read the files in this folder.
 Run: python -m tests.papers_made.remake FOLDER [JOURNAL …] [--seed 1] [--paragraphs 4]
 """
 

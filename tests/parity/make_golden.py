@@ -1,17 +1,17 @@
-"""Writes ``golden/`` anew: what trec_eval says of runs and qrels made up here.
+"""Write ``golden/`` again: trec_eval's scores of runs and qrels that are made up here.
 
     python tests/parity/make_golden.py --trec-eval trec_eval
     python tests/parity/make_golden.py --trec-eval trec_eval \\
         --oracle "python oracle.py" --oracle-version "pytrec_eval-terrier 0.5.7"
 
 Without ``--oracle`` this Python must be able to import pytrec_eval. With it, the command may run
-anywhere, under emulation or in another Python. It reads one request a line from standard input,
+anywhere, under emulation or in another Python. It reads one request per line from standard input,
 
     {"qrels": {query: {document: grade}}, "run": {query: {document: score}},
      "measures": ["map", "P.5,10", ...],
      "options": {"relevance_level": 1, "judged_docs_only_flag": false}}
 
-all of it JSON, and answers each with one line, ``{query: {measure: value}}``: what
+as JSON, and answers each with one line, ``{query: {measure: value}}``: what
 ``RelevanceEvaluator(qrels, measures, **options).evaluate(run)`` returns.
 """
 
@@ -54,7 +54,7 @@ PRINTED = {
     "stored.judged.txt": ["-J"],
 }
 
-# Mixed case, and letters of one to four bytes: order by bytes is none of the other orders.
+# Mixed case, and letters of one to four bytes: the order by bytes differs from all other orders.
 STEMS = ["d", "D", "doc-", "doc_", "Doc", "a.b/", "zoë", "Zoë", "ärzte", "文書", "\uffee", "😀"]
 SCORES: list[Callable[[random.Random], float]] = [
     lambda chance: chance.uniform(0, 20),

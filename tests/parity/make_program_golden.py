@@ -1,9 +1,9 @@
-"""Writes ``golden/program.json.gz`` anew: what both versions of trec_eval print of stored files.
+"""Write ``golden/program.json.gz`` again: the output of both versions of trec_eval.
 
     python tests/parity/make_program_golden.py
 
-It holds three pairs of made-up files and, for each version and command line of
-``trec_eval_commands``, the exit code and the lines; a crash of the program is left out.
+It has three pairs of made-up files and, for each version and command line of
+``trec_eval_commands``, the exit code and the lines. Crashes of the program are left out.
 """
 
 from __future__ import annotations

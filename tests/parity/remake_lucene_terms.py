@@ -1,9 +1,9 @@
-"""Writes ``lucene_terms.json`` anew: the texts below with the words and terms Lucene gives them.
+"""Write ``lucene_terms.json`` again: the texts below with Lucene's words and terms.
 
     python tests/parity/remake_lucene_terms.py lucene-core.jar:lucene-analysis-common.jar
 
-It takes a Java that runs single source files (11 and later) and Lucene 9, in its own two jars or
-in one that contains them, such as Anserini's.
+It needs Java 11 or later and Lucene 9, as its own two jars or as one jar that contains them, such
+as Anserini's.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""From documents to a ranking as bm25s has it, all the way through our index and search.
+"""The same ranking as bm25s, from documents through citebed's index and search.
 
-The numbers are those of bm25s 0.3.16 with ``method="lucene"``, k1 0.9, b 0.4 and doubles, over
+The numbers come from bm25s 0.3.16 with ``method="lucene"``, k1 0.9, b 0.4 and doubles, over
 the same words.
 """
 

@@ -1,7 +1,7 @@
-"""The same words and terms as Lucene, on sentences written for what is hard about words.
+"""The same words and terms as Lucene, on sentences with difficult words.
 
-``lucene_terms.json`` has what Lucene 9.9.1 (StandardTokenizer, EnglishAnalyzer) answered;
-``remake_lucene_terms.py`` has the sentences and writes it anew.
+``lucene_terms.json`` has the output of Lucene 9.9.1 (StandardTokenizer, EnglishAnalyzer);
+``remake_lucene_terms.py`` has the sentences and writes it again.
 """
 
 from __future__ import annotations

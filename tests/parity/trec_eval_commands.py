@@ -145,7 +145,7 @@ def theirs(path: str, words: list[str]) -> tuple[int, str]:
 def compared(
     version: str, expected_of: tuple[int, str], words: list[str]
 ) -> Iterator[tuple[str, str]]:
-    """Lines that differ, theirs and ours; both refusing is no difference, nor is their crash."""
+    """Return differing lines of both programs; two refusals or a crash of theirs do not count."""
     code, expected = expected_of
     own_code, found = ours(version, words)
     if code < 0:

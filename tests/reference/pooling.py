@@ -43,8 +43,8 @@ def move_to_front(
     relevant: Collection[str] | None,
     size: int,
 ) -> list[tuple[str, str]]:
-    """As ``rounds``, without manual results; ``relevant`` are the documents that a judge would
-    find so, ``None`` if there is no judge."""
+    """Like ``rounds``, without manual results; ``relevant`` are the documents that a judge would
+    accept, ``None`` without a judge."""
     pool: list[tuple[str, str]] = []
     every = [_List(name, list(dict.fromkeys(ranking))) for name, ranking in lists.items()]
     turn, staying = 0, None

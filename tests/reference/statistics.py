@@ -169,10 +169,11 @@ Cell = tuple[float, float, Hashable, Hashable]
 
 
 def crossed_variance(cells: Sequence[Cell], rows: int, columns: int, number: int) -> float:
-    """The variance of the weighted mean of cells, pair by pair of cells that share a unit.
+    """Return the variance of the weighted mean of cells, from pairs of cells that share a unit.
 
-    Pairs that share a row, times n/(n-1) of the rows; those that share a column likewise; less
-    those of a cell with itself, likewise with the ``number`` of cells. Never less than either.
+    Add the pairs that share a row, times n/(n-1) for n rows, and the pairs that share a column,
+    times n/(n-1) for n columns. Subtract the pairs of a cell with itself, times n/(n-1) for the
+    ``number`` of cells. The result is at least each of the first two.
     """
     size = sum(weight for _, weight, _, _ in cells)
     mean = sum(value * weight for value, weight, _, _ in cells) / size

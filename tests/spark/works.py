@@ -23,12 +23,11 @@ PART_SIZE = ("--part-size", "0.015")
 
 
 class Work(NamedTuple):
-    """A command, in a folder that ``prepare`` lays out.
+    """A command in a folder that ``prepare`` fills.
 
-    ``outputs`` are the files and folders that are there when it is done, and not before; ``parts``
-    patterns of files that may be there earlier, each whole. What is printed must be as on one
-    machine too. ``alone`` does all of it on one machine, printing nothing, where that is not the
-    same command without an engine.
+    ``outputs`` are the files and folders that exist when it is done, and not before. ``parts`` are
+    patterns of files that may exist earlier, each complete. The output must equal the output on one
+    machine. ``alone`` does the work on one machine without output, if that needs another command.
     """
 
     name: str
@@ -95,7 +94,7 @@ def _lay_collection(folder: Path, *options: str) -> None:
 
 
 def lay_stream(folder: Path) -> None:
-    """A stream in some parts, with lines that are none and documents that come again; topics with
+    """Write a stream in several parts, with invalid lines and repeated documents; topics with
     names, texts and training documents; and judgements."""
     chance = random.Random(2)
     words = [f"word{n}" for n in range(60)]

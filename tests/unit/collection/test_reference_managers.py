@@ -411,8 +411,8 @@ def read_titles(path: Path, folder: Path) -> list[str]:
 
 @pytest.mark.parametrize(("journal", "locking"), MODES)
 def test_fifty_reads_while_another_program_writes(zotero: Path, journal: str, locking: str) -> None:
-    """Each sees the state after a whole transaction. A program that lets nobody read pauses between
-    transactions, as Zotero does: nothing else gives a moment to copy a rollback journal."""
+    """Each copy has the state after a complete transaction. The other program pauses between
+    transactions, as Zotero does: only then can a database with a rollback journal be copied."""
     path = busy_library(zotero / "zotero.sqlite")
     pause = 0.03 if (journal, locking) in (("DELETE", "EXCLUSIVE"), ("PERSIST", "EXCLUSIVE")) else 0
     with running_writer(path, journal, locking, pause):

@@ -42,8 +42,9 @@ Step = Callable[[Path], object]
 
 @pytest.fixture
 def steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[int]]:
-    """Takes steps in two collections, of which one looks at all records at every step; compares
-    all tables after each; returns how many records the other looked at."""
+    """Take the same steps in two collections, and compare all tables after each step.
+
+    One collection reads all records at every step. Return how many records the other one read."""
     looked: list[int] = []
     decide = assembling.decide
 

@@ -204,8 +204,9 @@ Files = dict[str, list[dict[str, Any]] | None]
 
 
 def import_again(engine: Engine, home: Path, files: Files, **options: Any) -> None:
-    """Change some files (those of ``None`` go), and import all here and on an engine, into what
-    there is; both must be the same."""
+    """Change some files (``None`` removes one), and import all files again, here and on an engine.
+
+    Both results must be equal."""
     (home / "in").mkdir(parents=True, exist_ok=True)
     for name, records in files.items():
         path = home / "in" / name
@@ -312,7 +313,7 @@ def test_a_part_of_acm_cr(engine: Engine, shared_data: Path, tmp_path: Path) -> 
 
 @pytest.mark.skipif(not FULL, reason="make test-full runs it, test_a_part_of_acm_cr always")
 def test_acm_cr(engine: Engine, shared_data: Path, acm_cr: Path, tmp_path: Path) -> None:
-    """The whole of ACM-CR in 16 shards: every table as that of one machine's one table."""
+    """All of ACM-CR in 16 shards: together they equal every table of one machine."""
     check_acm_cr(engine, shared_data, acm_cr, tmp_path / "acm-cr")
 
 

@@ -18,8 +18,7 @@ MISMATCH = (
 
 
 class Session:
-    """A Spark that is driven from here, whose tasks fail and are tried again until somebody ends
-    that, or for a second."""
+    """A Spark driver whose tasks fail and are retried until the test ends that, or for a second."""
 
     def __init__(self, said: str) -> None:
         self._sc, self.said = self, said

@@ -215,7 +215,7 @@ def test_movers_from_the_best_value_and_from_nothing() -> None:
 
 
 def test_only_the_largest_of_other_moves_are_kept_each_way() -> None:
-    # The relevant document of query i stands second, and i more of them stand third and after.
+    # The relevant document of query i has rank 2, and i more have ranks 3 and later.
     run = {f"q{i}": ranking("n", "a", *(f"r{j}" for j in range(i))) for i in range(4)}
     before: Judgements = {f"q{i}": {"a": 1} for i in range(4)}
     after = {f"q{i}": {"a": 1, **{f"r{j}": 1 for j in range(i)}} for i in range(4)}

@@ -1,5 +1,5 @@
-"""SQLite databases of strangers: what lies beside them deletes no files, and SQLite computes
-nothing that they ask for."""
+"""SQLite databases of strangers: their journals delete no files, and SQLite computes none of
+their expressions."""
 
 from __future__ import annotations
 

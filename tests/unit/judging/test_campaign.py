@@ -86,7 +86,7 @@ def test_half_a_question_of_the_first_author_takes_nothing_from_a_co_author(
     asked: Campaign, answer: Answer, grades: list[int | None]
 ) -> None:
     answer(2, "What do co-authors ask?", [4, 3, 1])
-    answer(1, "How do filt", grades)  # a question without a judgement is no response
+    answer(1, "How do filt", grades)  # a question without a judgement is not a response
     assert asked.close_phase_one() == 0
     assert set(asked.qrels("j1").table["query_id"]) == {CO_AUTHOR}
     answer(1, "How do filters age?", [1])

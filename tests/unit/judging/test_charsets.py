@@ -311,7 +311,7 @@ def test_a_long_text_in_any_declared_charset_takes_no_time() -> None:
     for charset in ("punycode", "idna", "utf-7", "unicode_escape", "rot13", "hex", "\0", "é"):
         assert decode_text(content, charset).text == content.decode()
     assert time.monotonic() - begun < 5
-    assert decode_text(b"+2AA-", "utf-7").note  # half a pair of surrogates is no text
+    assert decode_text(b"+2AA-", "utf-7").note  # half a surrogate pair is not text
 
 
 SAMPLES = {

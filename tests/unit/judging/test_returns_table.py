@@ -1,7 +1,7 @@
-"""Section 2.1 of Ritchie, Robertson & Teufel, played with made-up people: its figures come out.
+"""Section 2.1 of Ritchie, Robertson & Teufel with made-up people: the same figures.
 
 500 invitations, 85 forms, 235 queries, 196 left; 74 invitations, 44 forms, 82 queries, of which 22
-were reformulated and 20 approved. What the paper does not count is in the campaign too: questions
+were reformulated and 20 approved. The campaign also has things that the paper leaves out: questions
 without judgements, second judges, the lists of the two corrected queries.
 """
 

@@ -128,8 +128,8 @@ def test_slips_do_no_harm(matcher: ReferenceMatcher, style: str) -> None:
 
 @given(ANY_TEXT)
 def test_letters_are_those_of_plain_titles(text: str) -> None:
-    """But for letters that this Python does not know yet, and two that polars makes small by
-    what stands beside them."""
+    """Except letters that this Python does not know yet, and two whose lower case in polars depends
+    on their neighbours."""
     text = "".join(c for c in text if unicodedata.category(c) not in ("Cn", "Cs") and c not in "Σİ")
     assert PlainText(text).plain == pl.select(plain_title(pl.lit(text))).item()
 

@@ -71,7 +71,7 @@ def test_sum_of_scores_below_zero_keeps_their_order() -> None:
 def test_interpolated_in_standard_deviations() -> None:
     """Of 20, 15, 10 the mean is 15 and the deviation √(50/3): z is ±√1.5 at the ends.
 
-    Document d, which BM25 has not, is there as low as c.
+    Document d, which BM25 does not have, gets the low score of c.
     """
     other = run(("q1", "d", 5.0), ("q1", "a", 3.0))
     z = math.sqrt(1.5)

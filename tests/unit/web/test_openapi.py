@@ -1,6 +1,6 @@
-"""The API keeps to its own description, whatever is sent to it: no 5xx, no answer of another form.
+"""The API follows its own description for any request: no 5xx, no response of another form.
 
-The routes are those that the description has, so that a new one is tried without a word here.
+The routes come from the description, so this test covers new ones, too.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def test_nobody_holds_a_place_by_never_ending_a_head(
             said, seconds = _drip(port, after_another=after_another)
             assert said.startswith(b"HTTP/1.1 408")
             assert seconds < 15
-            # Who is quick is served, also on one connection for longer than that.
+            # A quick client is served, also on one connection for longer than that.
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
             for _ in range(4):
                 connection.request("GET", "/cr/login")

@@ -68,7 +68,7 @@ def test_a_browser_is_opened_with_a_ticket_that_works_once(tmp_path: Path, progr
 
 @pytest.fixture(params=["127.0.0.1", "::1"])
 def scope(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
-    """What a server knows of a request over a connection that is there."""
+    """Return a server's description of a request over an open connection."""
     family = socket.AF_INET6 if ":" in request.param else socket.AF_INET
     with closing(socket.socket(family)) as listening:
         try:

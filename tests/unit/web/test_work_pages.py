@@ -93,12 +93,12 @@ def test_an_answer_is_entered_for_an_author_and_the_file_is_settled(
     assert "settle all 5" in page
     (link,) = set(re.findall(r"/cr/problems/return\?number=\d+", page))
     page = desk.client.get(link).text
-    # The form is known, its lines with problems are marked, and what stands is shown.
+    # The form is recognised, its lines with problems are marked, and stored values are shown.
     assert "Enter for Ben Carr" in page
     assert page.count('class="marked"') == 5
     assert page.count('<option value="3" selected') == 4
     code = re.findall(r'name="code" value="([^"]+)"', page)[0]
-    # What was left as shown is not entered: its author may have changed it since.
+    # Unchanged values are not entered: the author may have changed them since.
     entry = {"return": "1", "code": code, "said-1-4": "1", "was-1-4": "1 ", "comment-1-4": ""}
     entry |= {"said-1-2": "2", "comment-1-2": "by phone", "was-1-2": "3 "}
     entry |= {"said-1-6": "u", "said-1-3": "3", "question-2": "What else?", "said-2-1": "4"}

@@ -28,7 +28,7 @@ LET_IN = {"Authorization": f"Bearer {KEY}"}
 
 @pytest.fixture
 def together(campaign: Campaign) -> Iterator[TestClient]:
-    """A workbench that others can reach, with a campaign beside it, and nobody logged in."""
+    """Return a public workbench with a campaign, without a login."""
     keys = Keys(KEY, "a password of the workbench")
     workbench = create_workbench(
         OpenCollections([]), keys, hosts=frozenset(LOCAL), campaigns=[campaign]
@@ -89,7 +89,7 @@ def test_a_name_that_is_an_address_of_ours_is_refused() -> None:
 
 
 def test_all_addresses_of_the_workbench_are_known(together: TestClient) -> None:
-    """A room at another address would have to be named among those that campaigns cannot have."""
+    """A page at another address would need to be among the names that campaigns cannot have."""
     paths = [path for path, _ in all_routes(together.app._workbench)]  # type: ignore[attr-defined]
     assert "/api/jobs" in paths
     assert {path.strip("/").partition("/")[0] for path in paths} - {""} <= OWN_PATHS

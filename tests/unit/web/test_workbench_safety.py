@@ -1,4 +1,4 @@
-"""What strangers, other sites and guessers get from the workbench: nothing, and a clear word."""
+"""Strangers, other sites and guessers get nothing from the workbench but a clear message."""
 
 from __future__ import annotations
 
@@ -284,7 +284,7 @@ def test_a_browser_that_leaves_during_an_upload_is_no_error(
 
     asyncio.run(stranger.app(scope, receive, send))  # type: ignore[arg-type]
     assert not parts
-    assert not sent  # nobody is there to hear an answer
+    assert not sent  # no client is left to get a response
 
 
 def test_what_is_answered_is_never_taken_for_a_page(reader: TestClient) -> None:

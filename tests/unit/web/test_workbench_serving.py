@@ -232,7 +232,7 @@ def test_many_posts_at_once_are_answered_or_sent_away(folder: Path) -> None:
             thread.start()
         for thread in threads:
             thread.join()
-        assert statuses.count(503) >= 50  # three compute, two hundred wait, the others are told
+        assert statuses.count(503) >= 50  # three compute, two hundred wait, the others get an error
         assert set(statuses) == {503}
         assert running.ask("/static/pages.css", seconds=10)[0] == 200
 

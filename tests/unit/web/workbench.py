@@ -35,7 +35,7 @@ def entry(number: int, title: str = "") -> str:
 def workbench(
     *folders: Path, home: Path | None = None, allowed: Sequence[Path] = ()
 ) -> Iterator[TestClient]:
-    """The workbench over some collections, for one who has the key."""
+    """Return a workbench with some collections, for a user with the key."""
     shelf = OpenCollections(folders, home)
     app = create_workbench(shelf, Keys(KEY), hosts=frozenset(LOCAL), allowed=allowed)
     with TestClient(app, base_url="http://127.0.0.1") as made:

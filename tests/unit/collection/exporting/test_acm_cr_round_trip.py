@@ -1,7 +1,7 @@
 """ACM-CR to BibTeX and back keeps every field of every document; a full run takes all of it.
 
 The export keeps each entry as it was written, except for control characters (ACM's files have stray
-bytes of C1). It writes an entry anew if that has commands that TeX may not know.
+bytes of C1). It rewrites entries with commands that TeX may not know.
 """
 
 from __future__ import annotations

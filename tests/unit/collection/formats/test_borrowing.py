@@ -1,6 +1,6 @@
-"""What stands for something else (strings, ``@xdata``, ``crossref``, anchors) has its measure.
+"""Limits for references inside a file (strings, ``@xdata``, ``crossref``, anchors).
 
-Each of these texts is a few hundred bytes, and what it says stands for more than any machine holds.
+Each of these texts has a few hundred bytes, and would expand to more than any machine holds.
 """
 
 from __future__ import annotations

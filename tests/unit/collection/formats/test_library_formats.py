@@ -1,6 +1,6 @@
-"""What libraries and reference managers export: count, first, middle and last record of each.
+"""Exports of libraries and reference managers: count, first, middle and last record of each.
 
-Then what holds for all of them: pieces read like the whole, and a broken record costs no other.
+For all of them: parts are read like the complete file, and a broken record affects no other.
 """
 
 from __future__ import annotations

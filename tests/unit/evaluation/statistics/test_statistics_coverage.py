@@ -1,7 +1,7 @@
-"""A small form of bench/clusters.py: intervals hold the truth as often as they say.
+"""A small version of bench/clusters.py: intervals contain the truth as often as they say.
 
-With the seed fixed nothing is left to chance; the bounds are those that so many draws of the
-nominal share stay within but once in a thousand times.
+The seed is fixed, so the result is always the same. Draws with the nominal share leave the bounds
+only once in a thousand times.
 """
 
 from __future__ import annotations

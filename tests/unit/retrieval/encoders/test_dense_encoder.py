@@ -85,7 +85,7 @@ def test_where_it_was_not_fetched() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_a_text_alone_and_among_others() -> None:
-    """What goes through the network is brought to 8 bits by its largest number: text by text."""
+    """Activations are scaled to 8 bits by their largest number, separately for each text."""
     encoder = load_dense_encoder()
     many = encoder.documents([*TEXTS, "paper " * 30] * 3)
     for place, text in enumerate(TEXTS):

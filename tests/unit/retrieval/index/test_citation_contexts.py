@@ -251,7 +251,7 @@ def test_without_a_paper_is_as_if_it_had_never_been_indexed(
 
 
 def assert_same_view(everything: Searcher, paper: str, expected: Searcher) -> None:
-    """Frequencies, lengths, document vectors and scores are those of the other index."""
+    """Check that frequencies, lengths, document vectors and scores equal the other index's."""
     view, other = everything.without(paper), expected.view
     assert view is everything.without(paper)
     np.testing.assert_array_equal(view.stats.lengths, other.stats.lengths)

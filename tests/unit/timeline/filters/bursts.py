@@ -1,7 +1,7 @@
 """A small stream with bursts and known mentions, and a run over it.
 
 Three topics: ``oak`` and ``elm`` share the name "Tree House"; ``sea`` has a long name that begins
-with another topic's. Most documents are of other things.
+with another topic's. Most documents are about other things.
 """
 
 from __future__ import annotations

@@ -85,10 +85,10 @@ def test_buckets_must_be_a_sensible_number() -> None:
 def test_names_by_hand(tmp_path: Path) -> None:
     """x / (x + 1) with the evidence x worked out by hand.
 
-    b: a title (2) and two mentions in the text: x = 4. c: "Tree House" is of two topics, half
-    for each; "Bo Elm" is elm's alone, and not also an "Elm": x = 1/2 and 1 1/2. d: the longest
-    name is sea's, and no mention of oak. e: "Elm" means elm in a quarter of its uses, and stands
-    in the title: x = 1/2; "elms" and "Elmwood" are other words.
+    b: a title (2) and two mentions in the text: x = 4. c: "Tree House" names two topics, half
+    for each; "Bo Elm" names only elm, and does not count as "Elm" too: x = 1/2 and 1 1/2. d: the
+    longest name belongs to sea, and does not mention oak. e: "Elm" means elm in a quarter of its
+    uses, and is in the title: x = 1/2; "elms" and "Elmwood" are other words.
     """
     docs = [{**doc, "time": int(doc["doc_id"].split("-")[0])} for doc in START]
     rows, report = filtered(tmp_path, docs, "names")
