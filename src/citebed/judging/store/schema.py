@@ -2,7 +2,8 @@
 
 The history tables (returns, wordings, judgements, marks, exclusions, events …) are append-only,
 which database triggers enforce. The current state is derived: the judgement that no other
-supersedes, the last wording, the exclusions that were not lifted.
+supersedes, the last wording, the exclusions that were not lifted. Machine judges and their
+judgements have tables of their own.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     ColumnElement,
+    Connection,
     Date,
     DateTime,
     Dialect,
@@ -70,8 +72,10 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def _table(name: str, *columns: SchemaItem) -> Table:
-    return Table(name, metadata, Column("id", Integer, primary_key=True), *columns)
+def _table(name: str, *columns: SchemaItem, since: str = "0004") -> Table:
+    """Declare a table; ``since`` is the schema version that added it."""
+    number = Column("id", Integer, primary_key=True)
+    return Table(name, metadata, number, *columns, info={"since": since})
 
 
 def _key(target: str, *, null: bool = False, **more: Any) -> Column[int]:
@@ -327,6 +331,35 @@ events = _table(
     _at("at"),
 )
 
+machine_judges = _table(
+    "machine_judges",
+    _key("campaigns"),
+    Column("name", String(100), nullable=False),
+    Column("kind", String(20), nullable=False),
+    Column("version", Text, nullable=False),
+    Column("prompt", Text, nullable=False),
+    Column("prompt_sha256", String(64), nullable=False),
+    Column("settings", JSON, nullable=False),
+    _at("made_at"),
+    UniqueConstraint("campaign_id", "name"),
+    since="0005",
+)
+
+machine_judgements = _table(
+    "machine_judgements",
+    _key("machine_judges", name="judge_id"),
+    _key("wordings"),
+    Column("doc_id", Text, nullable=False),
+    Column("value", Integer),
+    Column("problem", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("tokens", Integer),
+    Column("took_ms", Integer),
+    Column("key", String(80), nullable=False, unique=True),
+    _at("at"),
+    since="0005",
+)
+
 organisers = _table(
     "organisers",
     Column("name", String(200), nullable=False, unique=True),
@@ -352,8 +385,30 @@ logins = _table(
     Column("at", UtcTime, nullable=False, index=True),
 )
 
-HISTORY = (returns, wordings, approvals, searches, marks, judgements, exclusions, events)
+HISTORY = (returns, wordings, approvals, searches, marks, judgements, exclusions, events,
+           machine_judges, machine_judgements)  # fmt: skip
 """The append-only tables."""
+
+
+def create_tables(connection: Connection, version: str) -> None:
+    """Create the tables that a schema version adds; triggers refuse changes of the history."""
+    new = [table for table in metadata.sorted_tables if table.info["since"] == version]
+    metadata.create_all(connection, new)
+    for table in (table for table in HISTORY if table in new):
+        if connection.dialect.name == "postgresql":
+            connection.exec_driver_sql(
+                f"CREATE TRIGGER {table}_history BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} "
+                "EXECUTE FUNCTION citebed_refuse()"
+            )
+            continue
+        for change in ("UPDATE", "DELETE"):
+            connection.exec_driver_sql(_REFUSE % (table, change.lower(), change, table))
+
+
+_REFUSE = """
+    CREATE TRIGGER %s_%s BEFORE %s ON %s
+    BEGIN SELECT RAISE(ABORT, 'what was said is not changed'); END
+"""
 
 _next = judgements.alias("newer")
 LAST = judgements.c.outranked.is_(None) & ~exists(
