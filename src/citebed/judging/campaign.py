@@ -24,6 +24,7 @@ from citebed.files.input_files import read_text
 from citebed.files.output_files import check_not_link, is_plain_or_missing, replace_files
 from citebed.judging import mails, searches
 from citebed.judging.assignments import assign_phase_one, assign_phase_two, assign_second_judge
+from citebed.judging.crate import CrateOptions
 from citebed.judging.export import ExportResult, export_campaign
 from citebed.judging.judgements import build_qrels, current_judgements
 from citebed.judging.papers import add_papers, insert_papers, read_papers
@@ -308,10 +309,23 @@ class Campaign(CampaignStore):
             return campaign_tables(tx, self.collection.documents.height)
 
     def export(
-        self, folder: str | Path, *, graded: bool = False, shapes: Sequence[str] = ()
+        self,
+        folder: str | Path,
+        *,
+        graded: bool = False,
+        shapes: Sequence[str] = (),
+        authors: Sequence[str] = (),
+        license: str | None = None,
     ) -> ExportResult:
-        """Write qrels, topics and pools to a folder; the version is the hash of their content."""
-        return export_campaign(self, self.collection, folder, graded=graded, shapes=tuple(shapes))
+        """Write qrels, topics and pools to a folder; the version is the hash of their content.
+
+        An RO-Crate describes the files for repositories; ``authors`` and ``license`` are fields
+        of `CrateOptions`.
+        """
+        published = CrateOptions(authors=tuple(authors), license=license)
+        return export_campaign(
+            self, self.collection, folder, graded=graded, shapes=tuple(shapes), published=published
+        )
 
     backup = copies.backup
 

@@ -19,6 +19,7 @@ from citebed.collection.exporting import export as export_collection
 from citebed.collection.tables import QUERIES
 from citebed.errors import CitebedError
 from citebed.files.output_files import replace_folder
+from citebed.judging.crate import CRATE, CrateOptions, make_crate
 from citebed.judging.judgements import (
     PAIRS,
     SETS,
@@ -79,6 +80,7 @@ def export_campaign(
     *,
     graded: bool = False,
     shapes: tuple[str, ...] = (),
+    published: CrateOptions | None = None,
 ) -> ExportResult:
     """Write judgements, topics and pools to a folder, completely or not at all.
 
@@ -86,7 +88,8 @@ def export_campaign(
     judgements of phase one and of both phases. J1, J2 and J1+2 have all queries. The second field
     of a judgement is the first source of its document: ``cited``, ``manual`` or ``automatic``; the
     version does not depend on it. ``shapes`` adds the collection with these queries and judgements
-    in the formats ``beir`` and ``ir_datasets``.
+    in the formats ``beir`` and ``ir_datasets``. ``published`` names the authors and the licence of
+    the export in its RO-Crate.
     """
     folder = Path(folder)
     if folder.exists() and not (folder / MANIFEST).is_file() and any(folder.iterdir()):
@@ -112,12 +115,18 @@ def export_campaign(
         before = recent_events(tx, "exported", 1)
         if not before or before[0].detail["version"] != version:
             tx.log("exported", **facts)
+            before = recent_events(tx, "exported", 1)
     with replace_folder(folder) as draft:
         _write(draft, contents, facts)
         (draft / "CHANGELOG.md").write_text(_changelog(store), "utf-8")
         for shape in shapes:
             view = JudgedCollection(collection, contents.topics, contents.sets)
             export_collection(view, shape, draft / shape)
+        judges = len({line["judge"] for line in contents.lines["judgements"]})
+        crate = make_crate(
+            draft, facts, judges, collection.name, before[0].at, published or CrateOptions()
+        )
+        (draft / CRATE).write_text(json_text(crate, indent=2) + "\n", "utf-8")
     return ExportResult(folder, version, sizes, contents.restated)
 
 

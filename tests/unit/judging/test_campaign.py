@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -231,6 +232,49 @@ def test_an_export_is_named_by_its_content(asked: Campaign, answer: Answer, tmp_
         asked.export(tmp_path / "cr26")
     with pytest.raises(UnknownName):
         asked.qrels("j3")
+
+
+def test_an_export_is_an_ro_crate(asked: Campaign, answer: Answer, tmp_path: Path) -> None:
+    """The structure that RO-Crate 1.1 demands; the package roc-validator accepts it too."""
+
+    def entities(folder: Path) -> dict[str, dict[str, Any]]:
+        crate = json.loads((folder / "ro-crate-metadata.json").read_text())
+        assert crate["@context"] == "https://w3id.org/ro/crate/1.1/context"
+        described = {each["@id"]: each for each in crate["@graph"]}
+        assert len(described) == len(crate["@graph"])
+        return described
+
+    answer(1, "How do filters age?", [4, 1, None])
+    first = asked.export(tmp_path / "out", shapes=["beir"])
+    plain = entities(tmp_path / "out")
+    about = plain["ro-crate-metadata.json"]
+    assert about["conformsTo"] == {"@id": "https://w3id.org/ro/crate/1.1"}
+    root = plain[about["about"]["@id"]]
+    assert root["version"] == first.version
+    assert root["description"].startswith("2 judgements of 1 query by 1 judge, collected with")
+    assert "author" not in root
+    assert "No licence is stated" in root["license"]
+    there = {path.name for path in (tmp_path / "out").iterdir()} - {"ro-crate-metadata.json"}
+    assert {part["@id"].strip("/") for part in root["hasPart"]} == there
+    assert plain["topics.jsonl"]["isBasedOn"] == {"@id": "wordings.jsonl"}
+    assert plain["#citebed"]["version"] == citebed.__version__
+    names = ("Ada Bell", "ada@example.org", str(tmp_path))
+    assert not any(name in json.dumps(plain) for name in names)
+
+    asked.export(
+        tmp_path / "named",
+        authors=["Eve Orr 0000-0002-1825-0097", "Max Ray"],
+        license="CC-BY-4.0",
+    )
+    named = entities(tmp_path / "named")
+    orcid = "https://orcid.org/0000-0002-1825-0097"
+    assert named["./"]["author"] == [{"@id": orcid}, {"@id": "#author-Max%20Ray"}]
+    assert named[orcid]["name"] == "Eve Orr"
+    assert named["./"]["license"] == {"@id": "https://spdx.org/licenses/CC-BY-4.0"}
+    assert named["./"]["datePublished"] == plain["./"]["datePublished"]
+    for wrong in ({"license": "all mine"}, {"authors": ["0000-0002-1825-0097"]}):
+        with pytest.raises(CitebedError, match=r"SPDX id|has no name"):
+            asked.export(tmp_path / "named", **wrong)  # type: ignore[arg-type]
 
 
 def test_a_question_restated_after_judging_is_exported_with_a_warning(

@@ -12,6 +12,7 @@ from citebed.cli.campaign.options import METHOD, Database, Folder, open_folder, 
 from citebed.cli.options import RowOptions
 from citebed.cli.output import print_rows, say
 from citebed.errors import UnknownName
+from citebed.judging.crate import CrateOptions
 from citebed.options import option
 from citebed.wording import count, printable
 
@@ -161,6 +162,7 @@ def tables(folder: Folder, options: TableChoice) -> None:
 def export(
     folder: Folder,
     output: Annotated[Path, typer.Option("-o", "--output", help="Output folder.")],
+    published: CrateOptions,
     graded: bool = option(False, "Keep the grades of phase one (default: binary)."),
     to: tuple[str, ...] = option(
         (), "Also export the whole collection as beir or ir_datasets (repeatable)."
@@ -169,7 +171,8 @@ def export(
     """Write the judgements as qrels, with topics and pools. Their hash is the version.
 
     t1.qrels and t12.qrels contain the queries judged in both phases, ready for 'citebed contrast';
-    the files named all-queries contain all queries that are not excluded.
+    the files named all-queries contain all queries that are not excluded. ro-crate-metadata.json
+    describes the files for repositories.
 
     Example: citebed campaign export cr26 -o qrels/
     """
@@ -179,7 +182,7 @@ def export(
     with opened.reading() as tx:
         note_what_closing_does(tx)
     done = opened.export(
-        output, graded=graded, shapes=to
+        output, graded=graded, shapes=to, **vars(published)
     )  # last, so that an error leaves no folder
     typer.echo(f"wrote {printable(done.folder)}, version {done.version}")
     for name, (queries, judged) in done.sets.items():
