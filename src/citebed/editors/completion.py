@@ -254,16 +254,17 @@ class Suggester:
 
     def __init__(self, library: Library) -> None:
         self.library = library
-        self._ranked: LruCache[tuple[str, frozenset[str]], list[str]] = LruCache(_SENTENCES)
+        self._ranked: LruCache[tuple[str, frozenset[str]], list[int]] = LruCache(_SENTENCES)
 
-    def rank(self, sentence: str, excluded: frozenset[str]) -> list[str]:
-        """Return the ids of the papers that fit a sentence best, if any."""
+    def rank(self, sentence: str, excluded: frozenset[str]) -> list[int]:
+        """Return the numbers of the papers that fit a sentence best, if any."""
 
-        def search() -> list[str]:
+        def search() -> list[int]:
             try:
-                return self.library.recommender.rank(sentence, _DEPTH, exclude=excluded)
+                best = self.library.recommender.rank(sentence, _DEPTH, exclude=excluded)
             except PassageSkipped:  # the first words of a sentence are not an error
                 return []
+            return self.library.index.ids.find_all(best).tolist()
 
         return self._ranked.get((sentence, excluded), search) if sentence else []
 
@@ -273,15 +274,18 @@ class Suggester:
         """Return up to 40 papers, best first; ``excluded`` were rejected for this draft, and are
         only suggested if the user types their names."""
         ids = self.library.index.ids
-        orders = [ids.find_all(self.rank(sentence, excluded)).tolist()]
+        orders = [self.rank(sentence, excluded)]
         listed = [] if orders[0] else list(mine.entries)
         if typed.strip():
             listed = mine.match(typed)
             names = {key: name for name, key in mine.keys.items()}
             own = ids.find_all([names[each.key] for each in listed if each.key in names]).tolist()
-            matched = self.library.finder.complete(typed)[: _MATCHES * 20].tolist()
-            allowed = dict.fromkeys([*own, *matched])
-            orders = [[*allowed][:_MATCHES], [each for each in orders[0] if each in allowed]]
+            best, matches = self.library.finder.complete(typed, _MATCHES)
+            matches[own] = True
+            orders = [
+                [*dict.fromkeys([*own, *best.tolist()])],
+                [each for each in orders[0] if matches[each]],
+            ]
         scores = defaultdict[int, float](float)
         for order in orders:  # reciprocal rank fusion
             for place, number in enumerate(order):

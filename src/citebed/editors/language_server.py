@@ -177,7 +177,7 @@ class OpenCollection:
         self.workbench, self._rejected = Workbench(self.folder), {}
         library = self.workbench.library
         library.recommender.prepare()
-        library.finder.complete("prepare 2000")
+        library.finder.complete("prepare 2000", 1)
         suggester = Suggester(library)
         suggester.rank("As Smith (2000) showed, everything is loaded now.", frozenset())
         self.suggester = suggester

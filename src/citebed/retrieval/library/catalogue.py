@@ -62,17 +62,38 @@ class CategoryIndex:
         folded = resolve_names(wanted, self._folded)
         return np.asarray(self._folded.is_in(folded).arg_true(), np.int64)
 
-    def mask(self, codes: Docs) -> Mask:
+    def mask(self, codes: Docs | Mask) -> Mask:
         """Return which documents have one of these values."""
         chosen = np.zeros(len(self.labels), bool)
         chosen[codes] = True
         mask = np.zeros(self.documents, bool)
-        mask[self.docs[chosen[self.codes]]] = True
+        if chosen.any():
+            mask[self.docs[chosen[self.codes]]] = True
         return mask
 
     def count(self, among: Mask) -> NDArray[np.int64]:
         """Return how many of some documents have each value."""
         return np.bincount(self.codes[among[self.docs]], minlength=len(self.labels))
+
+
+class WordIndex:
+    """The words of texts in lower case, sorted, each with the numbers of its texts."""
+
+    def __init__(self, texts: pl.Series) -> None:
+        rows = pl.DataFrame({"word": texts.str.extract_all(_WORD)}).with_row_index("text")
+        rows = rows.explode("word").drop_nulls("word").unique().sort("word", "text")
+        words = rows.group_by("word", maintain_order=True).agg(pl.len())
+        self._size, self._words = len(texts), words["word"].to_list()
+        self._starts = np.r_[0, np.cumsum(words["len"].to_numpy())].astype(np.int64)
+        self._texts = rows["text"].to_numpy().astype(np.uint32)
+
+    def find(self, word: str, *, begins: bool) -> Mask:
+        """Return which texts have a word, or a word with this beginning."""
+        first = bisect_left(self._words, word)
+        last = (bisect_left if begins else bisect_right)(self._words, word + _LAST * begins)
+        mask = np.zeros(self._size, bool)
+        mask[self._texts[self._starts[first] : self._starts[last]]] = True
+        return mask
 
 
 class Catalogue:
@@ -93,6 +114,7 @@ class Catalogue:
         self.present: Mask = np.asarray(self.table["row"].is_not_null(), bool)
         years = self.table["year"].fill_null(UNKNOWN)
         self.years: NDArray[np.int32] = years.to_numpy().astype(np.int32)
+        self._last_in_key: tuple[str, Docs] = "", np.zeros(0, np.int64)
 
     def __len__(self) -> int:
         return len(self.years)
@@ -149,61 +171,53 @@ class Catalogue:
         return HashIndex((names.select(row, name=each) for each in names.columns), folded=True)
 
     @cached_property
-    def _name_words(self) -> tuple[list[str], Docs, NDArray[np.uint32], Mask]:
-        """The sorted words of authors' names; the bounds of each word's authors; their codes; and
-        whether the word is part of the family name."""
-        labels = self.authors.labels
-        family = _fold(labels.str.split(",").list.first()).str.extract_all(_WORD)
-        rows = pl.DataFrame({"word": _fold(labels).str.extract_all(_WORD), "family": family})
-        rows = rows.with_row_index("code").explode("word").drop_nulls("word")
-        rows = rows.select("code", "word", own=pl.col("family").list.contains(pl.col("word")))
-        rows = rows.sort("word", "code")
-        words = rows.group_by("word", maintain_order=True).agg(pl.len())
-        starts = np.r_[0, np.cumsum(words["len"].to_numpy())].astype(np.int64)
-        codes = rows["code"].to_numpy().astype(np.uint32)
-        return words["word"].to_list(), starts, codes, np.asarray(rows["own"], bool)
+    def _name_words(self) -> WordIndex:
+        """The words of authors' names, with the codes of the authors."""
+        return WordIndex(_fold(self.authors.labels))
 
-    def find_authors(self, word: str, *, begins: bool) -> tuple[Docs, Docs]:
-        """Return the codes of authors with a word (or its beginning) in their family name, and of
-        those with it in another name."""
-        words, starts, codes, own = self._name_words
-        found: list[Docs] = [np.zeros(0, np.int64)] * 2
-        for place, part in enumerate(_LETTERS.findall(unaccented(word).lower())):
-            first = bisect_left(words, part)
-            last = bisect_left(words, f"{part}{_LAST}") if begins else bisect_right(words, part)
-            rows = slice(starts[first], starts[last])
-            both = [np.unique(codes[rows][is_own]).astype(np.int64)
-                    for is_own in (own[rows], ~own[rows])]  # fmt: skip
-            # An author must have all parts of a name such as "o'brien".
-            every = np.union1d(*both)
-            found = [np.intersect1d(each, every) for each in found] if place else both
-        return found[0], np.setdiff1d(found[1], found[0])
+    @cached_property
+    def _family_words(self) -> WordIndex:
+        """The words of family names, with the codes of the authors."""
+        return WordIndex(_fold(self.authors.labels.str.split(",").list.first()))
+
+    def find_authors(self, word: str, *, begins: bool) -> tuple[Mask, Mask]:
+        """Return which authors have a word (or its beginning) in their family name, and which have
+        it in another name."""
+        parts = _LETTERS.findall(unaccented(word).lower())
+        family, every = (np.full(len(self.authors.labels), bool(parts)) for _ in range(2))
+        for part in parts:  # an author must have all parts of a name such as "o'brien"
+            family &= self._family_words.find(part, begins=begins)
+            every &= self._name_words.find(part, begins=begins)
+        return family, every & ~family
 
     @cached_property
     def _titles(self) -> pl.Series:
         return _fold(self.table["title"])
 
-    def in_title(self, text: str, *, at_start: bool = False) -> Mask:
-        """Return which titles contain a text, or a word with this beginning, ignoring case and
-        accents."""
+    def in_title(self, text: str) -> Mask:
+        """Return which titles contain a text, ignoring case and accents."""
         wanted = unaccented(text).lower()
-        if at_start:
-            titles, wanted = self._spaced_titles, f" {wanted}"
-        else:
-            titles = self._titles
-        return np.asarray(titles.str.contains(wanted, literal=True), bool)
+        return np.asarray(self._titles.str.contains(wanted, literal=True), bool)
 
     @cached_property
-    def _spaced_titles(self) -> pl.Series:
-        """The titles with a blank before each word."""
-        return " " + self._titles.str.replace_all(r"[^\pL\pN]+", " ")
+    def title_words(self) -> WordIndex:
+        """The words of the titles, with the numbers of the documents."""
+        return WordIndex(self._titles)
 
     def in_key(self, text: str) -> NDArray[np.float64]:
         """Return 2 for documents whose citation key begins with a text, 1 for those whose key
         contains it, ignoring case, and 0 for the others."""
         wanted = text.lower()
-        contains = np.asarray(self._keys.str.contains(wanted, literal=True), bool)
-        return contains + 1.0 * np.asarray(self._keys.str.starts_with(wanted), bool)
+        known, among = self._last_in_key  # one letter more was typed: look only at these
+        if not (known and wanted.startswith(known)):
+            among = np.arange(len(self))
+        keys = self._keys if len(among) == len(self) else self._keys[among]
+        has_text = keys.str.contains(wanted, literal=True)
+        among = among[np.asarray(has_text, bool)]
+        self._last_in_key = wanted, among
+        found = np.zeros(len(self))
+        found[among] = 1.0 + np.asarray(keys.filter(has_text).str.starts_with(wanted), bool)
+        return found
 
     @cached_property
     def _keys(self) -> pl.Series:

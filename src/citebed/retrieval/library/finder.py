@@ -24,6 +24,7 @@ from citebed.retrieval.query import Docs, Mask
 from citebed.retrieval.recommend.display import format_authors
 from citebed.retrieval.recommend.evidence import document_link
 from citebed.retrieval.search.searcher import Searcher, finish_query, score_all
+from citebed.text.words import unaccented
 from citebed.wording import count
 
 Scores = NDArray[np.float64]
@@ -146,23 +147,26 @@ class Finder:
             for place, row in enumerate(self.catalogue.rows(docs))
         ]  # fmt: skip
 
-    def complete(self, typed: str) -> Docs:
-        """Return the documents with every typed word in their key, authors, title or year, best
-        first. The last word can be the beginning of a word; so can a key."""
+    def complete(self, typed: str, k: int) -> tuple[Docs, Mask]:
+        """Return the best ``k`` documents with every typed word in their key, authors, title or
+        year, best first, and which documents have them all. The last word can be the beginning of
+        a word; so can a word of a title or a key."""
         words = [part.lower() for part in typed[:_MAX_CHARACTERS].split()][:_MAX_WORDS]
-        mask, scores = np.ones(len(self.catalogue), bool), np.zeros(len(self.catalogue))
+        catalogue, scores = self.catalogue, np.log1p(self.citations.counts) / 100
+        mask = catalogue.present.copy()
         for place, word in enumerate(words):
-            in_key = self.catalogue.in_key(word)
-            starts = self.catalogue.in_title(word, at_start=True)
-            begins = place == len(words) - 1
-            family, other = self.catalogue.find_authors(word, begins=begins)
-            of_year = self.catalogue.in_year(word)
-            named = [self.catalogue.authors.mask(codes) for codes in (family, other)]
-            mask &= np.logical_or.reduce([in_key > 0, starts, of_year, *named])
-            parts = (in_key, _FAMILY * named[0], _OTHER_NAME * named[1], starts, of_year)
-            scores += np.maximum.reduce([np.asarray(part, np.float64) for part in parts])
-        docs = np.flatnonzero(mask & self.catalogue.present)
-        return self._sort(docs, scores + np.log1p(self.citations.counts) / 100, "best")
+            best = catalogue.in_key(word)
+            in_title = catalogue.title_words.find(unaccented(word), begins=True)
+            best = np.maximum(best, in_title | catalogue.in_year(word))
+            both = catalogue.find_authors(word, begins=place == len(words) - 1)
+            for authors, weight in zip(both, (_FAMILY, _OTHER_NAME), strict=True):
+                best = np.maximum(best, weight * catalogue.authors.mask(authors))
+            mask &= best > 0
+            scores += best
+        docs = np.flatnonzero(mask)
+        if len(docs) > k:  # of equal ones the later, as in _sort
+            docs = docs[np.argpartition(-scores[docs] - 1e-10 * docs / len(mask), k)[:k]]
+        return self._sort(docs, scores, "best"), mask
 
     def _match(self, text: str) -> tuple[Mask, Scores, tuple[str, ...]]:
         """Return which documents match a text, their scores, and notes."""
@@ -210,9 +214,9 @@ class Finder:
 
         def add_authors(*, begins: bool) -> None:
             both = catalogue.find_authors(word, begins=begins)
-            for codes, weight in zip(both, (_FAMILY, _OTHER_NAME), strict=True):
-                if len(codes):
-                    add(catalogue.authors.mask(codes), weight)
+            for authors, weight in zip(both, (_FAMILY, _OTHER_NAME), strict=True):
+                if authors.any():
+                    add(catalogue.authors.mask(authors), weight)
 
         if (number := index.term_number(term)) >= 0:
             has_word[self.searcher.view.term(number).docs] = True
