@@ -176,11 +176,11 @@ class Runner:
             self.prepare()
         return self._is_prepared
 
-    def prepare(self) -> None:
-        """Load what many queries need; warn if the search must be compiled first."""
-        if _must_compile():
+    def prepare(self, *, wait: bool = True) -> None:
+        """Load what many queries need; warn if the search must be compiled first (``wait``)."""
+        if wait and _must_compile():
             _LOG.warning("note: compiling the search, once on this machine: about a minute")
-        self.searcher.prepare()
+        self.searcher.prepare(wait=wait)
         if isinstance(self.pipeline.stage, Ranking):
             self.ranker.signals.prepare()
         self._is_prepared = True

@@ -148,7 +148,7 @@ def uses_compiled_code(collection: Collection, options: IndexOptions) -> bool:
     return options.compiled or (is_new and collection.document_count >= COMPILED_ROWS)
 
 
-def load_kernels() -> None:
+def load_kernels(_: object = None) -> None:
     """Load the compiled code that counts words, then compile what searches need, if necessary.
 
     numba compiles one function at a time, so the code that is needed first comes first.

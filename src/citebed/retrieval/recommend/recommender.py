@@ -190,7 +190,7 @@ class Recommender:
         """Load everything for many texts; then several threads can use the recommender."""
         with self._lock:
             if not self._is_prepared:
-                self.runner.prepare()
+                self.runner.prepare(wait=False)
                 self._records.prepare()
                 with suppress(CitebedError):
                     self.recommend(_WARM_UP_TEXT, min_probability=0)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from citebed.errors import CitebedError
+from citebed.processes import Worker, WorkerDied, WorkerError
 from citebed.retrieval.analysis import is_telling
 from citebed.retrieval.feedback.base import TermWeights, summed
 from citebed.retrieval.index.arrays import in_threads
@@ -31,6 +36,7 @@ class Hits(NamedTuple):
 Allowed = NDArray[np.bool_] | None
 """A mask of the documents that may be found; ``None`` for all."""
 
+_LOAD_KERNELS = "citebed.retrieval.index.builder:load_kernels"
 _NO_DOCS, _NO_SCORES = np.zeros(0, np.int64), np.zeros(0, np.float64)
 NOTHING = Hits(_NO_DOCS, _NO_SCORES)
 
@@ -123,14 +129,17 @@ class Searcher:
         self.fields = fields.of(index.fields if whole is None else whole.tokens)
         self.view = View(index, model, self.fields, whole=whole)
         self._prepared: Any = None
+        self._waits = False
         self._workspaces: list[Any] = []
         self._views: LruCache[str, View] = LruCache(_VIEWS)
 
-    def prepare(self) -> None:
+    def prepare(self, *, wait: bool = True) -> None:
         """Prepare for many searches, which takes a second for 100,000 documents.
 
-        If memory is too small, log a note and stay slow. Results do not change.
+        If memory is too small, log a note and stay slow. Results do not change. Without ``wait``,
+        stay slow until another process has compiled the search, once on each machine.
         """
+        self._waits |= wait
         if self._prepared is None:
             from citebed.retrieval.search.impact_index import bytes_of, prepare
 
@@ -211,6 +220,7 @@ class Searcher:
         final = [finish_query(query, view) for query in queries]
         excluded_docs, threads = excluded or [_NO_DOCS] * len(final), threads or os.cpu_count() or 1
         ready = self._prepared is not None and view is self.view
+        ready = ready and (self._waits or not _is_compiling())
         prunable = [i for i, query in enumerate(final) if ready and (query.weights > 0).all()]
         others = [i for i in range(len(final)) if i not in set(prunable)]
         parts = [prunable[at : at + _BATCH] for at in range(0, len(prunable), _BATCH)]
@@ -268,6 +278,30 @@ class Searcher:
         )
         self._workspaces.append(workspace)
         return [Hits(d[:n], s[:n]) for d, s, n in zip(out[0], out[1], out[2].tolist(), strict=True)]
+
+
+def _is_compiling() -> bool:
+    """Return True while a process compiles the search; start it if that is necessary."""
+    from citebed.retrieval import kernels
+    from citebed.retrieval.numba_cache import must_compile
+
+    return must_compile(kernels.search_many) and _start_compiler().is_alive()
+
+
+@cache
+def _start_compiler() -> threading.Thread:
+    """Compile the search in another process, whose cache this one then uses."""
+
+    def run() -> None:
+        with (
+            suppress(WorkerDied, WorkerError, CitebedError),
+            closing(Worker(_LOAD_KERNELS)) as worker,
+        ):
+            worker.run(None)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    return thread
 
 
 def query_of_counts(view: View, counts: dict[int, float]) -> TermWeights:

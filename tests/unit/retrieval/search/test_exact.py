@@ -21,15 +21,15 @@ from tests.unit.retrieval.search.made import (
     random_index,
 )
 
-from citebed.retrieval import kernels
+from citebed.retrieval import kernels, numba_cache
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.memory import free_memory
 from citebed.retrieval.models import model_of
-from citebed.retrieval.search import view
+from citebed.retrieval.search import searcher, view
 from citebed.retrieval.search.fields import Fields
 from citebed.retrieval.search.impact_index import bytes_of
-from citebed.retrieval.search.searcher import Searcher
+from citebed.retrieval.search.searcher import Searcher, query_of_counts
 
 KS = (1, 10, 1000)
 SHARES = (*[1e-9] * 6, *[1e-4] * 6, *[0.003] * 8, *[0.02] * 8, 0.04, 0.05, 0.1, 0.3, 0.6, 0.95, 1.0)
@@ -349,3 +349,35 @@ def test_an_index_that_memory_does_not_hold_is_searched_as_it_is(
         both.assert_same([both.query({0: 1.0, 1: 2.0, 2: 1.0})], 10)
     assert "citebed searches without preloading" in caplog.text
     assert free_memory() > 0
+
+
+class _Compiler:
+    """A compiler that is still at work, or ready."""
+
+    def __init__(self) -> None:
+        self.is_at_work = True
+
+    def is_alive(self) -> bool:
+        return self.is_at_work
+
+
+def test_searches_do_not_wait_for_the_compiler_unless_they_must(
+    middling: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler, pruned = _Compiler(), list[int]()
+    monkeypatch.setattr(numba_cache, "must_compile", lambda _: True)
+    monkeypatch.setattr(searcher, "_start_compiler", lambda: compiler)
+    patient, hasty = (Searcher(middling, model_of("bm25"), ONE_FIELD) for _ in range(2))
+    search = Searcher._search_with_bounds
+    monkeypatch.setattr(
+        Searcher, "_search_with_bounds",
+        lambda self, *given: pruned.append(self is hasty) or search(self, *given),
+    )  # fmt: skip
+    patient.prepare()
+    hasty.prepare(wait=False)
+    query = query_of_counts(hasty.view, {0: 1.0, len(SHARES) - 1: 2.0})
+    assert hasty.search(query, 10).docs.tolist() == patient.search(query, 10).docs.tolist()
+    assert pruned == [False]
+    compiler.is_at_work = False
+    assert hasty.search(query, 10).docs.tolist() == patient.search(query, 10).docs.tolist()
+    assert pruned == [False, True, False]
