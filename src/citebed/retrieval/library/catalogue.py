@@ -81,11 +81,11 @@ class WordIndex:
 
     def __init__(self, texts: pl.Series) -> None:
         rows = pl.DataFrame({"word": texts.str.extract_all(_WORD)}).with_row_index("text")
-        rows = rows.explode("word").drop_nulls("word").unique().sort("word", "text")
-        words = rows.group_by("word", maintain_order=True).agg(pl.len())
+        words = rows.explode("word").drop_nulls("word").group_by("word").agg("text").sort("word")
         self._size, self._words = len(texts), words["word"].to_list()
-        self._starts = np.r_[0, np.cumsum(words["len"].to_numpy())].astype(np.int64)
-        self._texts = rows["text"].to_numpy().astype(np.uint32)
+        lengths = words["text"].list.len().to_numpy()
+        self._starts = np.r_[0, np.cumsum(lengths)].astype(np.int64)
+        self._texts = words["text"].explode().drop_nulls().to_numpy()
 
     def find(self, word: str, *, begins: bool) -> Mask:
         """Return which texts have a word, or a word with this beginning."""

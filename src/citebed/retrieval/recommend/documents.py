@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 import weakref
@@ -129,11 +128,11 @@ class CompressedTexts:
     """
 
     def __init__(self, texts: pl.Series) -> None:
-        self._count = len(texts)
+        self._count, texts = len(texts), texts.fill_null("")
+        self._starts = np.cumsum([0, *texts.str.len_chars()])
 
         def compress(start: int) -> bytes:
-            block = texts[start : start + _BLOCK].to_list()
-            return zlib.compress(json.dumps(block, ensure_ascii=False).encode(), 1)
+            return zlib.compress("".join(texts[start : start + _BLOCK]).encode(), 1)
 
         with ThreadPoolExecutor(_THREADS) as pool:
             parts = list(pool.map(compress, range(0, self._count, _BLOCK)))
@@ -153,8 +152,9 @@ class CompressedTexts:
             data = self._data[start:end]
         else:  # several threads can read at once
             data = os.pread(self._file.fileno(), end - start, start)
-        text: str | None = json.loads(zlib.decompress(data))[number % _BLOCK]
-        return text or ""
+        block = zlib.decompress(data).decode()
+        first, start, end = self._starts[[number - number % _BLOCK, number, number + 1]].tolist()
+        return block[start - first : end - first]
 
 
 def _write_temporary(data: bytes) -> IO[bytes] | None:
