@@ -7,7 +7,9 @@ other file. Texts of documents come from strangers: they are passed on as data.
 
 from __future__ import annotations
 
+import asyncio
 import difflib
+import itertools
 import re
 import signal
 import sys
@@ -19,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import quote
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 from citebed._version import __version__
 from citebed.errors import CitebedError, import_extra
@@ -36,9 +38,20 @@ try:
     import_extra("assistants", "mcp")
     from mcp.server import MCPServer
     from mcp.server.mcpserver import ResourceSecurity
-    from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+    from mcp.server.mcpserver.exceptions import (
+        ResourceNotFoundError,
+        ToolError,
+        UnexpectedToolError,
+    )
     from mcp.shared.exceptions import MCPError
-    from mcp_types import INVALID_PARAMS, ListResourcesResult, Resource, ToolAnnotations
+    from mcp_types import (
+        INVALID_PARAMS,
+        CallToolResult,
+        InputRequiredResult,
+        ListResourcesResult,
+        Resource,
+        ToolAnnotations,
+    )
 finally:
     del BaseModel.model_config["defer_build"]
 
@@ -237,9 +250,10 @@ class Assistant:
                 draft, k, each=each, before=before, min_probability=least
             )
         library = self.collection.library
+        papers = library.rows([library.number_of(row["doc_id"]) for row in found.rows])
         suggestions = [
             Suggestion(
-                **_fields(library, row["doc_id"]), probability=row["probability"],
+                **_fields(paper), probability=row["probability"],
                 strength=row["strength"], reason=row["reason"], for_sentence=row["sentence"],
                 abstract_sentence=_shorten(row["abstract_sentence"]),
                 cited_elsewhere=[
@@ -247,7 +261,7 @@ class Assistant:
                     for each in zip(row["cited_by"], row["citing_sentences"], strict=False)
                 ],
             )
-            for row in found.rows
+            for row, paper in zip(found.rows, papers, strict=True)
         ]  # fmt: skip
         hint = "; show_unlikely returns the best matches anyway"
         notes = [note.replace(COMMAND_HINT, hint) for note in found.all_notes]
@@ -270,24 +284,22 @@ class Assistant:
         library, among = self.collection.library, Filter(years, tuple(venues), (), tuple(authors))
         found = library.find(query, among=among, sort=sort, start=start, k=k)
         notes = [*found.notes, *self._index_note(library)]
-        return Results(results=_papers(library, found), total=found.total, notes=notes)
+        return Results(results=_papers(found), total=found.total, notes=notes)
 
     @_errors_as(ToolError)
     def document(self, key: _Key) -> PaperDetails:
         """Return a paper: abstract, BibTeX entry, what others write about it, related papers."""
         library = self.collection.library
-        doc_id = _find_id(library, key)
-        about = library.about(doc_id, _MOST_RELATED)
+        about = library.about(_find_id(library, key), _MOST_RELATED)
         cited_by = [
             Citation(**{**row, "sentence": _shorten(row["sentence"])})
             for row in about.cited_by[:_MOST_CITATIONS]
         ]
         return PaperDetails(
-            **_fields(library, doc_id), abstract=_shorten(about.row["abstract"]),
+            **_fields(about.row), abstract=_shorten(about.row["abstract"]),
             bibtex=_shorten(about.bibtex), cited_by=cited_by,
-            cites=_papers(library, about.cites[:MOST_RESULTS]),
-            cited_together=_papers(library, about.cited_with),
-            similar=_papers(library, about.similar),
+            cites=_papers(about.cites[:MOST_RESULTS]),
+            cited_together=_papers(about.cited_with), similar=_papers(about.similar),
         )  # fmt: skip
 
     @_errors_as(ToolError)
@@ -295,7 +307,7 @@ class Assistant:
         """Return the papers most similar to one paper, or to several together."""
         library = self.collection.library
         found = library.similar([_find_id(library, key) for key in keys], k)
-        return Results(results=_papers(library, found), total=found.total, notes=list(found.notes))
+        return Results(results=_papers(found), total=found.total, notes=list(found.notes))
 
     @_errors_as(ToolError)
     def check_references(
@@ -313,7 +325,8 @@ class Assistant:
             report = check_references([text], workbench, CheckOptions(complete=complete))
             for row in report.references.iter_rows(named=True):
                 problems = report.findings.filter(key=row["key"])["message"].to_list()
-                key = _fields(library, row["doc_id"])["key"] if row["doc_id"] else None
+                known = [library.number_of(row["doc_id"])] if row["doc_id"] else []
+                key = next((each.key for each in _papers(library.rows(known))), None)
                 checked.append(CheckedReference(
                     reference=row["title"] or text, verdict=row["verdict"], key=key,
                     problems=[*dict.fromkeys(problems or filter(None, [row["message"]]))],
@@ -374,16 +387,15 @@ class Assistant:
         )
 
 
-def _papers(library: Library, rows: Iterable[Mapping[str, Any]]) -> list[Paper]:
-    return [Paper(**_fields(library, row["doc_id"])) for row in rows]
+def _papers(rows: Iterable[Mapping[str, Any]]) -> list[Paper]:
+    return [Paper(**_fields(row)) for row in rows]
 
 
-def _fields(library: Library, doc_id: str) -> dict[str, Any]:
+def _fields(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a `Paper`. Its key is the collection's, whatever text is given."""
     from citebed.collection.names import clean_key
 
-    (row,) = library.rows([library.number_of(doc_id)])
-    key = clean_key(row["key"] or doc_id)
+    key = clean_key(row["key"] or row["doc_id"])
     return {
         "id": key, "key": key, "title": _shorten(row["title"] or key),
         "authors": list(row["authors"]), "year": row["year"], "venue": row["venue"],
@@ -433,6 +445,53 @@ _TITLES = {
 }
 
 
+class _Server(MCPServer):
+    """Explains wrong arguments in plain words, and reports progress while a tool is at work."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Any = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Call a tool."""
+        tools = {each.name: each.input_schema["properties"] for each in await self.list_tools()}
+        if name not in tools:
+            raise ToolError(f"no tool {shorten(repr(name))}; use {', '.join(tools)}")
+        for each in arguments.keys() - tools[name].keys():
+            own = ", ".join(tools[name])
+            raise ToolError(f"{name} has no argument {shorten(repr(each))}; it has {own}")
+
+        async def report() -> None:
+            for second in itertools.count(1):
+                await asyncio.sleep(1)
+                what = f"{second} s; the first call loads the collection, and may take a minute"
+                await context.report_progress(second, None, what)
+
+        reporting = asyncio.ensure_future(report()) if context is not None else None
+        try:
+            return await super().call_tool(name, arguments, context)
+        except UnexpectedToolError:
+            raise
+        except ToolError as error:
+            message = str(error).removeprefix(f"Error executing tool {name}: ")
+            if isinstance(error.__cause__, ValidationError):
+                message = _explain(name, error.__cause__)
+            raise ToolError(message) from error
+        finally:
+            if reporting is not None:
+                reporting.cancel()
+
+
+def _explain(name: str, wrong: ValidationError) -> str:
+    """Return what is wrong with the arguments of a tool."""
+    found = []
+    for each in wrong.errors():
+        where, what = ".".join(map(str, each["loc"])), re.split(" after |, unable", each["msg"])[0]
+        given = f", not {shorten(repr(each['input']))}"
+        if each["type"] == "missing":
+            what, given = "is missing", ""
+        found.append(f"'{where}' {re.sub('^[A-Z][a-z]+ should', 'should', what)}{given}")
+    return f"{name}: {'; '.join(found)}. Correct this and call the tool again."
+
+
 def create_server(folder: Path) -> MCPServer:
     """Return the server of a collection's tools and resources."""
     assistant = Assistant(folder)
@@ -445,7 +504,7 @@ def create_server(folder: Path) -> MCPServer:
 
         return await run_sync(assistant.list_page, (ctx.params or {}).get("cursor"))
 
-    server = MCPServer(
+    server = _Server(
         "citebed", title="citebed", version=__version__, instructions=INSTRUCTIONS,
         description="Search the user's collection of papers, and cite only what is in it.",
         log_level="WARNING", middleware=[list_resources],

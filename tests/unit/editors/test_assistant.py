@@ -8,6 +8,7 @@ import random
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -224,22 +225,48 @@ def test_references_get_verdicts_with_keys(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "arguments", "reason"), [
-    ("search", {"query": "x", "k": 10**9}, "less than or equal to 100"),
-    ("search", {"query": "x", "start": -1}, "greater than or equal to 0"),
+    ("search", {"query": "x", "k": 10**9},
+     "search: 'k' should be less than or equal to 100, not 1000000000. Correct this"),
+    ("search", {"query": "x", "start": -1}, "'start' should be greater than or equal to 0,"),
+    ("search", {"query": "x", "k": "many"}, "'k' should be a valid integer, not 'many'."),
+    ("search", {"query": "x", "limit\0": 1}, r"search has no argument 'limit\x00'; it has query,"),
+    ("recommend", {"text": TEXT, "each": "page"},
+     "'each' should be 'text', 'paragraph' or 'sentence', not 'page'."),
     ("search", {"query": "x" * 3000}, "at most 2000 characters"),
     ("search", {"query": "x", "years": "last year"}, "last year"),
     ("recommend", {"text": "x" * (MOST_CHARACTERS + 1)}, "at most 100000 characters"),
     ("recommend", {"text": ""}, "the text is empty"),
     ("recommend", {"text": TEXT, "before": "soon"}, "soon"),
     ("document", {"key": "a\0b\x1b[31m"}, r"a\x00b\x1b[31m"),
-    ("document", {}, "Field required"),
+    ("document", {}, "document: 'key' is missing. Correct this and call the tool again."),
     ("check_references", {"references": []}, "at least 1 item"),
-    ("nothing", {}, "Unknown tool"),
+    ("nothing", {}, "no tool 'nothing'; use recommend, search,"),
 ])  # fmt: skip
 def test_bad_arguments_are_errors_that_say_why(
     folder: Path, name: str, arguments: dict[str, Any], reason: str
 ) -> None:
     assert reason in call(folder, name, **arguments)
+
+
+def test_slow_calls_report_progress(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    find, told = assistant.Assistant.search, list[str]()
+
+    def search(self: assistant.Assistant, query: str) -> assistant.Results:
+        time.sleep(1.5)
+        return find(self, query)
+
+    async def hear(_: float, __: float | None, message: str | None) -> None:
+        told.append(message or "")
+
+    async def run(client: Client) -> None:
+        result = await client.call_tool("search", {"query": "croft"}, progress_callback=hear)
+        assert result.structured_content["total"] == 1
+        await client.call_tool("document", {"key": "ponte1998"}, progress_callback=hear)
+
+    monkeypatch.setattr(assistant.Assistant, "search", search)
+    in_memory(folder, run)
+    assert told
+    assert all("the first call loads the collection" in each for each in told)
 
 
 def test_missing_indexes_are_errors_until_there_is_one(folder: Path) -> None:
