@@ -15,6 +15,7 @@ from pathlib import Path
 import polars as pl
 from tests.office import paragraph, word_file
 from tests.pdfs import SMALL_PAPER
+from tests.unit.timeline.made_snapshots import CASE, write
 
 import citebed
 from citebed.cli.app import main
@@ -68,6 +69,7 @@ def make_place(folder: Path) -> None:
     _sources(folder)
     _runs(folder)
     _judgements(folder)
+    _snapshots(folder)
     _stream(folder)
     _campaign(folder)
 
@@ -134,6 +136,19 @@ def _runs(folder: Path) -> None:
         (folder / f"{name}.run").write_text("".join(parts))
     for name in ("bm25", "ql", "rocchio"):
         shutil.copy(folder / f"{name}.run", folder / "runs")
+
+
+def _snapshots(folder: Path) -> None:
+    """Snapshots: the example by hand, and some with the same judgements and runs."""
+    for name, runs in CASE.items():
+        write(folder / name, runs)
+    for name in ("2023-03", "2023-04", "2023-08"):
+        (folder / name).mkdir()
+        shutil.copy(folder / "paragraphs.qrels", folder / name / "qrels.txt")
+        for system in ("bm25", "ql"):
+            shutil.copy(folder / f"{system}.run", folder / name)
+        (folder / "systems" / "new" / name).mkdir(parents=True)
+        shutil.copy(folder / "rm3.run", folder / "systems" / "new" / name)
 
 
 def _judgements(folder: Path) -> None:

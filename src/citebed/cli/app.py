@@ -61,6 +61,7 @@ VERBS: dict[str, tuple[str, str]] = {
         "timeline",
         "Score filter runs with TREC KBA's official measures.",
     ),
+    "timeline snapshots": ("timeline", "Score runs in several snapshots of a collection."),
     "robustness": ("robustness", "Test which measures suit time slices of unequal size."),
     "filter": ("filter", "Filter a document stream for a set of topics."),
     "published": ("published", "Reproduce the tables of three published papers."),
@@ -85,7 +86,7 @@ SERVERS = {"serve", "mcp", "lsp", "watch"}
 WITHOUT_MATRICES = {"evaluate", "trec_eval", "compare", "timeline", "fuse", "qrels"}
 
 WITH_PAIRS = {"contrast", "timeline"}
-PAIR = "--pair"
+PAIR, _SNAPSHOTS = "--pair", "--snapshots"
 
 
 def build(verb: str | None = None) -> typer.Typer:
@@ -158,10 +159,14 @@ def _environment(name: str) -> Iterator[None]:
 def parse_words(words: list[str]) -> tuple[list[str], str | None]:
     """Return the words as typer takes them, and the command.
 
-    ``citebed help VERB`` becomes ``VERB --help``; a command of two words becomes one word.
+    ``citebed help VERB`` becomes ``VERB --help``; a command of two words becomes one word, and
+    ``--snapshots`` becomes the second word of ``timeline``.
     """
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"]
+    if "timeline" in words and _SNAPSHOTS in words[(at := words.index("timeline")) :]:
+        others = [word for word in words[at + 1 :] if word != _SNAPSHOTS]
+        words = [*words[: at + 1], _SNAPSHOTS.strip("-"), *others]
     for at, word in enumerate(words):
         if not word.startswith("-"):
             verb = " ".join(words[at : at + 2])

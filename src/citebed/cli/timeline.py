@@ -26,7 +26,7 @@ from citebed.cli.output import check_page, print_lines, print_rows, say, write_p
 from citebed.errors import CitebedError
 from citebed.evaluation.options import Design
 from citebed.options import option, without
-from citebed.timeline.options import ASSESSORS, TIMES, UTC, TimelineOptions
+from citebed.timeline.options import ASSESSORS, TIMES, UTC, SnapshotOptions, TimelineOptions
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
@@ -457,3 +457,40 @@ def _print_official(
         (f"{scores.run}: {count(scores.skipped.lines, 'document')}" for scores in official.runs),
         style,
     )
+
+
+# --- snapshots of a collection ----------------------------------------------------------------
+
+
+def timeline_snapshots(
+    snapshots: Annotated[
+        list[Path], typer.Argument(help="Folders with judgements and runs, the oldest first.")
+    ],
+    output: TableOptions,
+    options: SnapshotOptions,
+) -> None:
+    """Score runs in several snapshots of a collection, as in LongEval, and see how they change.
+
+    Each snapshot has its own documents, queries and judgements. Runs of the same name belong to the
+    same system. citebed compares every snapshot with the first: change, relative drop and, with
+    --pivot, effect ratio and delta relative improvement. Queries that two snapshots share are
+    compared in pairs. 'citebed timeline --snapshots' is the same command.
+
+    Example: citebed timeline --snapshots 2023-03/ 2023-04/ 2023-08/ --pivot bm25
+    """
+    from citebed.report.timeline_tables import (
+        overlap_table,
+        snapshot_sentences,
+        snapshots_table,
+    )
+    from citebed.timeline.snapshots import compare_snapshots
+
+    scores = compare_snapshots(snapshots, options)
+    style = output.style
+    if output.is_rows:
+        print_rows(scores.rows, style)
+    else:
+        typer.echo(overlap_table(scores).written(style))
+        typer.echo(snapshots_table(scores).written(style), nl=style == "table")
+        print_lines(snapshot_sentences(scores), style)
+    print_lines((f"note: {note}" for note in scores.notes()), style)

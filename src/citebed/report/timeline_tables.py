@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from citebed.evaluation.statistics.correlations import kendall_tau
 from citebed.report.evaluation_tables import about, comparison_notes
 from citebed.report.evaluation_tables import queries_table as scores_by_query
 from citebed.report.tables import (
@@ -33,6 +34,7 @@ from citebed.wording import count
 
 if TYPE_CHECKING:  # loaded only for comparisons
     from citebed.timeline.scoring.comparison import StreamComparison
+    from citebed.timeline.snapshots import SnapshotScores
 
 COUNTS = (
     Column("run", "run", left=True),
@@ -303,6 +305,98 @@ def stability_sentence(measure: str, stable: Stability) -> str:
         f"{stable.with_overall:.2f}{'' if math.isnan(stable.with_next) else following} "
         f"(means over {count(stable.slices, 'slice')})"
     )
+
+
+# --- snapshots ------------------------------------------------------------------------------
+
+
+def overlap_table(scores: SnapshotScores) -> Table:
+    """Make a table of the queries and documents of snapshots, and of what the first one shares."""
+    columns = [Column("snapshot", "snapshot", left=True)] + [
+        Column(name.replace("_", " "), name, ",") for name in scores.overlap.columns[1:]
+    ]
+    return build_table(columns, scores.overlap.iter_rows(named=True))
+
+
+def snapshots_table(scores: SnapshotScores) -> Table:
+    """Make a table with a row per run, measure and snapshot."""
+
+    def cell(name: str, how: str, row: Mapping[str, Any]) -> Cell:
+        limits = ("low", "high") if name == "value" else (f"{name}_low", f"{name}_high")
+        numbers = [math.nan if row[key] is None else row[key] for key in (name, *limits)]
+        if name == "effect_ratio" and math.isnan(numbers[1]):
+            return Cell("–")  # it may be anything
+        return interval(*numbers, how)
+
+    rows = scores.rows
+    heads = [
+        ("value", "score", ".4f"), ("change", "change", "+.4f"), ("drop", "relative drop", ".1%"),
+        ("effect_ratio", "effect ratio", ".2f"), ("delta_ri", "ΔRI", "+.3f"),
+    ]  # fmt: skip
+    columns = [
+        Column("run", "run", left=True),
+        Column("measure", "measure", left=True),
+        Column("snapshot", "snapshot", left=True),
+        Column("queries", "queries", ","),
+        *(Column(head, partial(cell, name, how)) for name, head, how in heads
+          if any(row["effect_ratio_low" if name == "effect_ratio" else name] is not None
+                 for row in rows)),
+    ]  # fmt: skip
+    return build_table(columns, rows)
+
+
+def snapshot_sentences(scores: SnapshotScores) -> list[str]:
+    """Say which system degrades from the first to the last snapshot, and what the pivot does."""
+    sentences = []
+    names, pivot = list(scores.evaluations), scores.options.pivot
+    span = f"from {names[0]} to {names[-1]}"
+
+    def interval(row: Mapping[str, Any], name: str, digits: int) -> str:
+        value, low, high = (_plain(row[f"{name}{end}"], digits) for end in ("", "_low", "_high"))
+        return f"{value} ({scores.options.resampling.level:.0%} interval {low} to {high})"
+
+    for row in scores.rows:
+        if row["snapshot"] != names[-1] or row["change"] is None:
+            continue
+        of, low, high = f"{row['run']}: {row['measure']}", row["change_low"], row["change_high"]
+        if low is None:
+            sentences.append(f"{of}: no interval of the change, because the queries are too few "
+                             "or do not differ")  # fmt: skip
+            continue
+        change = interval(row, "change", 4)
+        if low <= 0 <= high:
+            sentences.append(f"{of} does not change significantly {span}: {change}")
+        else:
+            way = "degrades" if high < 0 else "improves"
+            share = "" if row["drop"] is None else f", {abs(row['drop']):.0%} of its first score"
+            sentences.append(f"{of} {way} {span}: {change}{share}")
+        if row["delta_ri_low"] is None:
+            continue
+        way = "no significant change against"
+        if row["delta_ri_low"] > 0 or row["delta_ri_high"] < 0:
+            way = "loses ground to" if row["delta_ri"] > 0 else "gains on"
+        sentences.append(f"{of}: {way} {pivot} {span}: ΔRI {interval(row, 'delta_ri', 3)}")
+    if len(scores.runs) > 2:
+        sentences += _ranking_sentences(scores, names)
+    return sentences
+
+
+def _ranking_sentences(scores: SnapshotScores, names: Sequence[str]) -> Iterator[str]:
+    """Compare the ranking of the systems in each snapshot with the first."""
+    values = {(row["measure"], row["snapshot"], row["run"]): row["value"] for row in scores.rows}
+    for measure in dict.fromkeys(key[0] for key in values):
+        for name in names[1:]:
+            pairs = [
+                (values[measure, names[0], run], values[measure, name, run])
+                for run in scores.runs
+                if (measure, names[0], run) in values and (measure, name, run) in values
+            ]
+            tau = kendall_tau(*zip(*pairs, strict=True)) if len(pairs) > 2 else math.nan
+            if not math.isnan(tau):
+                yield (
+                    f"{measure}: the ranking of {count(len(pairs), 'run')} in {name} agrees with "
+                    f"{names[0]} at Kendall τ = {_plain(tau, 2)}"
+                )
 
 
 # --- official scores ------------------------------------------------------------------------

@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     )
     from citebed.timeline.scoring.topic_slices import weights_of as weights_of
     from citebed.timeline.slices import Slices as Slices, parse_slicing as parse_slicing
+    from citebed.timeline.snapshots import (
+        SnapshotScores as SnapshotScores,
+        compare_snapshots as compare_snapshots,
+    )
     from citebed.timeline.streams.timed_qrels import (
         TimedQrels as TimedQrels,
         read_timed_qrels as read_timed_qrels,

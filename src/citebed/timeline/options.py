@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from citebed.errors import CitebedError
-from citebed.options import option
+from citebed.evaluation.options import TREC_EVAL, Resampling, Settings
+from citebed.options import option, without
 
 if TYPE_CHECKING:
     from citebed.evaluation.measures import Measure
@@ -85,3 +86,31 @@ class TimelineOptions:
     def __post_init__(self) -> None:
         if self.threshold is not None and not math.isfinite(self.threshold):
             raise CitebedError(f"the threshold {self.threshold} is not a number.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SnapshotOptions:
+    """Options of scores in snapshots.
+
+    Other runs are compared with the ``pivot`` within each snapshot. ``systems`` are folders that
+    have a folder with a run for each snapshot, as LongEval collects runs. ``judgements`` names the
+    judgement set to use if snapshots have several. With ``shared``, only queries that all
+    snapshots judge count.
+    """
+
+    measures: str | Measure | Sequence[str | Measure] = option(
+        "nDCG@10", "Measure (repeatable).", "--measure", "-m", kind=tuple[str, ...]
+    )
+    pivot: str | None = option(
+        None, "Run to compare the other runs with in each snapshot, e.g. a BM25 baseline."
+    )
+    systems: tuple[Path, ...] = option(
+        (), "Folder of a system with a folder per snapshot that has its run (repeatable).",
+        "--system",
+    )  # fmt: skip
+    judgements: str | None = option(
+        None, "Judgement set, if a snapshot has several, e.g. paragraphs.", "--qrels"
+    )
+    shared: bool = option(False, "Score only the queries that all snapshots judge.", "--shared")
+    settings: Settings = TREC_EVAL
+    resampling: Annotated[Resampling, without("queries")] = field(default_factory=Resampling)

@@ -1,0 +1,397 @@
+"""Scores of systems in several snapshots of a collection, as in CLEF's LongEval.
+
+Every snapshot has its own documents, queries and judgements; runs of the same name belong to the
+same system. The measures of change are those of Breuer et al. (2020), How to Measure the
+Reproducibility of System-oriented IR Experiments, as Keller, Breuer & Schaer (2024), Evaluation of
+Temporal Change in IR Test Collections, use them for snapshots. With m a system's mean score and p
+the pivot's, in the first snapshot (0) and a later one (t):
+
+    relative drop = (m0 - mt) / m0                  effect ratio = (mt - pt) / (m0 - p0)
+    delta relative improvement = (m0 - p0) / p0 - (mt - pt) / pt
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from citebed.errors import CitebedError, UnknownName
+from citebed.evaluation.measures.names import measures as parse_measures
+from citebed.evaluation.options import Resampling
+from citebed.evaluation.scoring.evaluation import Evaluation, evaluate
+from citebed.evaluation.scoring.run_scores import RunScores, summarise
+from citebed.frames import TableResult
+from citebed.runs.reader import as_qrels, as_runs, distinct_names, run_name
+from citebed.runs.tables import Floats
+from citebed.timeline.options import SnapshotOptions
+from citebed.wording import count, printable
+
+_CHANGES = ("change", "drop", "effect_ratio", "delta_ri")
+_RUN_ENDINGS = {".run", ".res", ".results", ".trec", ".parquet"}
+
+
+class Snapshot(NamedTuple):
+    """A snapshot: its judgements, its runs by name, and the ids of its documents, if known."""
+
+    qrels: Any
+    runs: Any
+    documents: pl.Series | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SnapshotScores(TableResult):
+    """Scores of systems in snapshots, the first of which is the one to compare with.
+
+    ``table`` has a row per run, measure and snapshot, ``overlap`` a row per snapshot.
+    """
+
+    evaluations: Mapping[str, Evaluation]
+    documents: Mapping[str, pl.Series]
+    options: SnapshotOptions
+
+    @cached_property
+    def overlap(self) -> pl.DataFrame:
+        """Queries and documents of every snapshot, and those that the first one has, too.
+
+        The documents are those of the collection, or else the judged ones.
+        """
+        queries = {name: _queries(each) for name, each in self.evaluations.items()}
+        first = next(iter(queries))
+        documents = {name: set(ids) for name, ids in self.documents.items()}
+        return pl.DataFrame(
+            {
+                "snapshot": name,
+                "queries": len(queries[name]),
+                "shared_queries": len(queries[name] & queries[first]),
+                "documents": len(documents[name]),
+                "shared_documents": len(documents[name] & documents[first]),
+            }
+            for name in queries
+        )
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """Scores and changes with intervals: one row per run, measure and snapshot.
+
+        Fields: ``run, measure, snapshot, queries, value, low, high, shared_queries, change, drop,
+        effect_ratio, delta_ri``; the last four have a ``_low`` and a ``_high``, too.
+        """
+        return pl.DataFrame(self.rows, infer_schema_length=None)
+
+    def main_table(self) -> pl.DataFrame:
+        """Return the table to print."""
+        return self.table.with_columns(pl.col(pl.Float64).round(4))
+
+    @property
+    def runs(self) -> list[str]:
+        """The names of all runs, in order of first occurrence."""
+        every = (scores.run for each in self.evaluations.values() for scores in each.runs)
+        return list(dict.fromkeys(every))
+
+    @cached_property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of ``table``; values that are not known are ``None``."""
+        rows = []
+        for run in self.runs:
+            found = {
+                name: scores
+                for name, each in self.evaluations.items()
+                for scores in each.runs
+                if scores.run == run
+            }
+            summaries = {
+                name: summarise(scores, self._resampling(name)) for name, scores in found.items()
+            }
+            first = next(iter(found))
+            for at, measure in enumerate(found[first].measures):
+                for name, scores in found.items():
+                    summary = summaries[name][at]
+                    row = {
+                        "run": run,
+                        "measure": str(measure),
+                        "snapshot": name,
+                        "queries": len(scores.query_ids),
+                        "value": summary.value,
+                        "low": summary.low,
+                        "high": summary.high,
+                        **self._changes(run, at, first, name),
+                    }
+                    rows.append({
+                        key: None if isinstance(value, float) and math.isnan(value) else value
+                        for key, value in row.items()
+                    })  # fmt: skip
+        return rows
+
+    def notes(self) -> list[str]:
+        """Return notes on coverage, and on runs that are not in every snapshot."""
+        notes = [
+            f"{name}: {note}" for name, each in self.evaluations.items() for note in each.notes()
+        ]
+        for name, each in self.evaluations.items():
+            there = {scores.run for scores in each.runs}
+            if missing := [run for run in self.runs if run not in there]:
+                notes.append(f"{name}: no run of {', '.join(missing)}")
+        if self.options.pivot is None and len(self.runs) > 1:
+            notes.append("with --pivot RUN, citebed compares the runs within each snapshot, too")
+        return notes
+
+    def _resampling(self, name: str) -> Resampling:
+        """Return the options of intervals, with the clusters of a snapshot's queries."""
+        return self.options.resampling.with_clusters(self.evaluations[name].source)
+
+    def _sample(self, run: str, name: str, at: int) -> _Sample | None:
+        """Return a run's scores of one measure in a snapshot, if it is there."""
+        found = (scores for scores in self.evaluations[name].runs if scores.run == run)
+        scores: RunScores | None = next(found, None)
+        if scores is None:
+            return None
+        ids = scores.query_ids.to_list()
+        clusters = self._resampling(name).labels(ids)
+        return _Sample(ids, dict(zip(ids, clusters or ids, strict=True)), scores.values[at])
+
+    def _changes(self, run: str, at: int, first: str, name: str) -> dict[str, Any]:
+        """Return the measures of change from the first snapshot to another, with intervals."""
+        before, after = self._sample(run, first, at), self._sample(run, name, at)
+        pivot, ends = self.options.pivot, ("", "_low", "_high")
+        result: dict[str, Any] = dict.fromkeys(
+            ("shared_queries", *(f"{change}{end}" for change in _CHANGES for end in ends))
+        )
+        if name == first or before is None or after is None:
+            return result
+        of = _Means([before, after], self.options.resampling.level)
+        result["shared_queries"] = len(set(before.queries) & set(after.queries))
+        result |= of.difference("change", 1, 0)
+        value, low, high = of.ratio("", of.weights(1), of.weights(0)).values()
+        result |= {"drop": 1 - value, "drop_low": 1 - high, "drop_high": 1 - low}
+        if pivot is None or run == pivot:
+            return result
+        pivots = self._sample(pivot, first, at), self._sample(pivot, name, at)
+        if pivots[0] is None or pivots[1] is None:
+            return result
+        both = _Means(
+            [*before.both(pivots[0]), *after.both(pivots[1])], self.options.resampling.level
+        )
+        advantages = both.weights(2) - both.weights(3), both.weights(0) - both.weights(1)
+        return result | both.ratio("effect_ratio", *advantages) | both.delta_ri("delta_ri")
+
+
+def _queries(evaluation: Evaluation) -> set[str]:
+    return {query for scores in evaluation.runs for query in scores.query_ids}
+
+
+class _Sample(NamedTuple):
+    """Scores of queries, and the unit of each query: itself or its cluster."""
+
+    queries: list[str]
+    units: dict[str, str]
+    values: Floats
+
+    def both(self, other: _Sample) -> tuple[_Sample, _Sample]:
+        """Return the scores of the queries that two runs share."""
+        ours, theirs = (dict(zip(x.queries, x.values, strict=True)) for x in (self, other))
+        queries = [query for query in self.queries if query in theirs]
+        if not queries:
+            raise CitebedError("a run and the pivot have no query in common.")
+        return (
+            _Sample(queries, self.units, np.array([ours[query] for query in queries])),
+            _Sample(queries, self.units, np.array([theirs[query] for query in queries])),
+        )
+
+
+class _Means:
+    """Means of several samples and their covariance; samples with the same units are paired.
+
+    The covariance is the one of `variance_of_means`: of sums over units, so that queries (or
+    clusters) that two snapshots share are counted together, and others are independent. Student's
+    t has the degrees of freedom of the smallest sample.
+    """
+
+    def __init__(self, samples: Sequence[_Sample], level: float) -> None:
+        from scipy.special import stdtrit
+
+        codes: dict[str, int] = {}
+        numbers = [
+            np.array([codes.setdefault(each.units[query], len(codes)) for query in each.queries])
+            for each in samples
+        ]
+        self.means = np.array([each.values.mean() for each in samples])
+        sizes = np.array([len(np.unique(each)) for each in numbers])
+        influence = np.array([
+            np.bincount(number, (each.values - each.values.mean()) / len(number), len(codes))
+            for number, each in zip(numbers, samples, strict=True)
+        ])  # fmt: skip
+        if sizes.min() < 2:
+            self.covariance, self.quantile = np.full((len(samples),) * 2, np.nan), math.nan
+            return
+        influence *= np.sqrt(sizes / (sizes - 1))[:, None]
+        self.covariance = influence @ influence.T
+        self.quantile = float(stdtrit(sizes.min() - 1, (1 + level) / 2))
+
+    def weights(self, at: int) -> Floats:
+        """Return the weights of one mean, to combine."""
+        return np.eye(len(self.means))[at]
+
+    def _interval(self, name: str, value: float, gradient: Floats) -> dict[str, float]:
+        """Return a value and its limits; without any spread they are not known."""
+        variance = float(gradient @ self.covariance @ gradient)
+        reach = self.quantile * math.sqrt(variance) if variance > 1e-24 else math.nan
+        return {name: value, f"{name}_low": value - reach, f"{name}_high": value + reach}
+
+    def difference(self, name: str, later: int, earlier: int) -> dict[str, float]:
+        """Return the difference of two means."""
+        weights = self.weights(later) - self.weights(earlier)
+        return self._interval(name, float(weights @ self.means), weights)
+
+    def ratio(self, name: str, above: Floats, below: Floats) -> dict[str, float]:
+        """Return the ratio of two combinations of means, with the interval of Fieller (1954).
+
+        There are no limits if the denominator may be 0.
+        """
+        a, b = float(above @ self.means), float(below @ self.means)
+        aa, ab, bb = (
+            float(x @ self.covariance @ y) * self.quantile**2
+            for x, y in ((above, above), (above, below), (below, below))
+        )
+        low = high = math.nan
+        known = b * b - bb
+        root = (a * b - ab) ** 2 - known * (a * a - aa)
+        if known > 1e-24 and root > 1e-24:  # both False for nan
+            low, high = ((a * b - ab + sign * math.sqrt(root)) / known for sign in (-1, 1))
+        value = a / b if abs(b) > 1e-12 else math.nan
+        return {name: value, f"{name}_low": low, f"{name}_high": high}
+
+    def delta_ri(self, name: str) -> dict[str, float]:
+        """Return the change of the first mean divided by the second, to the third by the fourth."""
+        run, pivot, later, later_pivot = map(float, self.means)
+        if min(abs(pivot), abs(later_pivot)) < 1e-12:
+            return dict.fromkeys((name, f"{name}_low", f"{name}_high"), math.nan)
+        gradient = np.array(
+            [1 / pivot, -run / pivot**2, -1 / later_pivot, later / later_pivot**2]
+        )  # fmt: skip
+        return self._interval(name, run / pivot - later / later_pivot, gradient)
+
+
+def compare_snapshots(
+    snapshots: Sequence[str | Path] | Mapping[str, Any],
+    options: SnapshotOptions | None = None,
+    **changes: Any,
+) -> SnapshotScores:
+    """Score systems in snapshots, and compare every snapshot with the first.
+
+    ``snapshots`` are folders in order of time, or a dict from names to pairs of judgements and
+    runs, as ``evaluate`` takes them. Options are given as `SnapshotOptions`, or by their names.
+    """
+    options = replace(options or SnapshotOptions(), **changes)
+    measures = parse_measures(options.measures)
+    for measure in (each for each in measures if each.SUMMARY != "mean"):
+        raise CitebedError(f"{measure} has no mean over queries; take another, such as AP.")
+    if isinstance(snapshots, Mapping):
+        found = {name: Snapshot(*each) for name, each in snapshots.items()}
+    else:
+        paths = list(map(Path, snapshots))
+        found = {name: read_snapshot(path, options)
+                 for name, path in zip(distinct_names(paths), paths, strict=True)}  # fmt: skip
+    if len(found) < 2:
+        raise CitebedError(f"found {count(len(found), 'snapshot')}. Name two or more.")
+    judged = {name: as_qrels(each.qrels) for name, each in found.items()}
+    if options.shared:
+        common = set.intersection(*(set(each.table["query_id"]) for each in judged.values()))
+        if not common:
+            raise CitebedError("the snapshots have no judged query in common: remove --shared.")
+        judged = {name: each.only(each.table["query_id"].is_in(list(common)))
+                  for name, each in judged.items()}  # fmt: skip
+    evaluations = {
+        name: evaluate(judged[name], as_runs(each.runs), measures, options.settings)
+        for name, each in found.items()
+    }
+    documents = {
+        name: judged[name].table["doc_id"] if each.documents is None else each.documents
+        for name, each in found.items()
+    }
+    result = SnapshotScores(evaluations, documents, options)
+    if options.pivot is not None and options.pivot not in result.runs:
+        raise UnknownName("pivot", options.pivot, result.runs)
+    return result
+
+
+# --- folders ----------------------------------------------------------------------------------
+
+
+def read_snapshot(folder: Path, options: SnapshotOptions) -> Snapshot:
+    """Find the judgements and the runs in a folder, which may be a collection.
+
+    Judgements are the files in ``qrels/``, and those with "qrels" in their names. Runs are the
+    files in ``runs/``, files with the ending of a run (``bm25.run.gz``), and ``SYSTEM/run.txt``.
+    """
+    if not folder.is_dir():
+        raise CitebedError(
+            f"'{printable(folder)}' is not a folder. A snapshot is a folder with judgements and "
+            "runs."
+        )
+    is_collection = (folder / "citebed.toml").is_file()
+    here = () if is_collection else ("*",)  # a collection has its own tables there
+    sets = {
+        run_name(path): path
+        for path in _files(folder, *here, "qrels/*")
+        if path.parent != folder or "qrels" in path.name.lower()
+    }
+    if options.judgements is not None and options.judgements not in sets:
+        raise UnknownName(f"judgement set of {printable(folder)}", options.judgements, sets)
+    chosen = options.judgements or next(iter(sets), "")
+    if len(sets) > 1 and options.judgements is None:
+        raise CitebedError(
+            f"'{printable(folder)}' has several judgement sets: {', '.join(sets)}. Choose one with "
+            "--qrels."
+        )
+    if not sets:
+        raise CitebedError(
+            f"'{printable(folder)}' has no judgements. Put a file with 'qrels' in its name there."
+        )
+    runs = {}
+    for path in _files(folder, *here, "runs/*", "*/run.*"):
+        inside = path.parent.name if path.parent != folder else ""
+        kind = Path(path.name.removesuffix(".gz")).suffix.lower()
+        if path not in sets.values() and (inside or kind in _RUN_ENDINGS):
+            name = run_name(path) if inside in ("", "runs") else printable(inside)
+            # `citebed search` writes MODEL.SET.run
+            if name.rpartition(".")[2] not in sets.keys() - {chosen}:
+                runs[name.removesuffix(f".{chosen}")] = path
+    for system in options.systems:
+        name, path = _system_run(system, folder)
+        if name in runs:
+            raise CitebedError(f"two runs of {printable(folder)} are called '{name}'.")
+        runs[name] = path
+    if not runs:
+        raise CitebedError(
+            f"'{printable(folder)}' has no runs. Put files like bm25.run there, or name systems "
+            "with --system."
+        )
+    documents = None
+    if is_collection:
+        from citebed.collection import open_collection
+
+        documents = open_collection(folder).documents["doc_id"]
+    return Snapshot(sets[chosen], runs, documents)
+
+
+def _files(folder: Path, *patterns: str) -> list[Path]:
+    found = (path for pattern in patterns for path in sorted(folder.glob(pattern)))
+    return [path for path in found if path.is_file() and path.suffix not in (".json", ".yml")]
+
+
+def _system_run(system: Path, snapshot: Path) -> tuple[str, Path]:
+    """Return the name of a system, and the file of its run in a snapshot."""
+    place = system / snapshot.resolve().name
+    runs = _files(place, "*")
+    if len(runs) != 1:
+        raise CitebedError(
+            f"'{printable(place)}' has {count(len(runs), 'file')}; expected one run."
+        )
+    return printable(system.resolve().name), runs[0]
