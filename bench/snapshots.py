@@ -48,7 +48,7 @@ def population(rng: np.random.Generator) -> np.ndarray:
     ease = rng.normal(size=POPULATION)
     shifts = (0.35, 0.0, 0.05, -0.1)
     noise = rng.normal(scale=0.7, size=(4, POPULATION))
-    return np.clip(0.3 + 0.3 * (ease + noise + np.array(shifts)[:, None]), 0, 1)
+    return np.asarray(np.clip(0.3 + 0.3 * (ease + noise + np.array(shifts)[:, None]), 0, 1))
 
 
 def coverage() -> None:

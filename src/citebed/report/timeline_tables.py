@@ -323,10 +323,10 @@ def snapshots_table(scores: SnapshotScores) -> Table:
 
     def cell(name: str, how: str, row: Mapping[str, Any]) -> Cell:
         limits = ("low", "high") if name == "value" else (f"{name}_low", f"{name}_high")
-        numbers = [math.nan if row[key] is None else row[key] for key in (name, *limits)]
-        if name == "effect_ratio" and math.isnan(numbers[1]):
+        value, low, high = (math.nan if row[key] is None else row[key] for key in (name, *limits))
+        if name == "effect_ratio" and math.isnan(low):
             return Cell("–")  # it may be anything
-        return interval(*numbers, how)
+        return interval(value, low, high, how)
 
     rows = scores.rows
     heads = [
@@ -351,7 +351,7 @@ def snapshot_sentences(scores: SnapshotScores) -> list[str]:
     names, pivot = list(scores.evaluations), scores.options.pivot
     span = f"from {names[0]} to {names[-1]}"
 
-    def interval(row: Mapping[str, Any], name: str, digits: int) -> str:
+    def with_limits(row: Mapping[str, Any], name: str, digits: int) -> str:
         value, low, high = (_plain(row[f"{name}{end}"], digits) for end in ("", "_low", "_high"))
         return f"{value} ({scores.options.resampling.level:.0%} interval {low} to {high})"
 
@@ -363,7 +363,7 @@ def snapshot_sentences(scores: SnapshotScores) -> list[str]:
             sentences.append(f"{of}: no interval of the change, because the queries are too few "
                              "or do not differ")  # fmt: skip
             continue
-        change = interval(row, "change", 4)
+        change = with_limits(row, "change", 4)
         if low <= 0 <= high:
             sentences.append(f"{of} does not change significantly {span}: {change}")
         else:
@@ -375,7 +375,7 @@ def snapshot_sentences(scores: SnapshotScores) -> list[str]:
         way = "no significant change against"
         if row["delta_ri_low"] > 0 or row["delta_ri_high"] < 0:
             way = "loses ground to" if row["delta_ri"] > 0 else "gains on"
-        sentences.append(f"{of}: {way} {pivot} {span}: ΔRI {interval(row, 'delta_ri', 3)}")
+        sentences.append(f"{of}: {way} {pivot} {span}: ΔRI {with_limits(row, 'delta_ri', 3)}")
     if len(scores.runs) > 2:
         sentences += _ranking_sentences(scores, names)
     return sentences

@@ -27,6 +27,7 @@ from citebed.evaluation.measures.names import measures as parse_measures
 from citebed.evaluation.options import Resampling
 from citebed.evaluation.scoring.evaluation import Evaluation, evaluate
 from citebed.evaluation.scoring.run_scores import RunScores, summarise
+from citebed.files.parquet import read_parquet
 from citebed.frames import TableResult
 from citebed.runs.reader import as_qrels, as_runs, distinct_names, run_name
 from citebed.runs.tables import Floats
@@ -99,6 +100,7 @@ class SnapshotScores(TableResult):
     def rows(self) -> list[dict[str, Any]]:
         """The rows of ``table``; values that are not known are ``None``."""
         rows = []
+        first = next(iter(self.evaluations))
         for run in self.runs:
             found = {
                 name: scores
@@ -107,10 +109,9 @@ class SnapshotScores(TableResult):
                 if scores.run == run
             }
             summaries = {
-                name: summarise(scores, self._resampling(name)) for name, scores in found.items()
+                name: summarise(scores, self._resamplings[name]) for name, scores in found.items()
             }
-            first = next(iter(found))
-            for at, measure in enumerate(found[first].measures):
+            for at, measure in enumerate(self.evaluations[first].measures):
                 for name, scores in found.items():
                     summary = summaries[name][at]
                     row = {
@@ -142,9 +143,11 @@ class SnapshotScores(TableResult):
             notes.append("with --pivot RUN, citebed compares the runs within each snapshot, too")
         return notes
 
-    def _resampling(self, name: str) -> Resampling:
-        """Return the options of intervals, with the clusters of a snapshot's queries."""
-        return self.options.resampling.with_clusters(self.evaluations[name].source)
+    @cached_property
+    def _resamplings(self) -> dict[str, Resampling]:
+        """The options of intervals, with the clusters of each snapshot's queries."""
+        resampling = self.options.resampling
+        return {name: resampling.with_clusters(x.source) for name, x in self.evaluations.items()}
 
     def _sample(self, run: str, name: str, at: int) -> _Sample | None:
         """Return a run's scores of one measure in a snapshot, if it is there."""
@@ -153,7 +156,7 @@ class SnapshotScores(TableResult):
         if scores is None:
             return None
         ids = scores.query_ids.to_list()
-        clusters = self._resampling(name).labels(ids)
+        clusters = self._resamplings[name].labels(ids)
         return _Sample(ids, dict(zip(ids, clusters or ids, strict=True)), scores.values[at])
 
     def _changes(self, run: str, at: int, first: str, name: str) -> dict[str, Any]:
@@ -236,7 +239,7 @@ class _Means:
 
     def weights(self, at: int) -> Floats:
         """Return the weights of one mean, to combine."""
-        return np.eye(len(self.means))[at]
+        return np.asarray(np.eye(len(self.means))[at])
 
     def _interval(self, name: str, value: float, gradient: Floats) -> dict[str, float]:
         """Return a value and its limits; without any spread they are not known."""
@@ -373,11 +376,8 @@ def read_snapshot(folder: Path, options: SnapshotOptions) -> Snapshot:
             f"'{printable(folder)}' has no runs. Put files like bm25.run there, or name systems "
             "with --system."
         )
-    documents = None
-    if is_collection:
-        from citebed.collection import open_collection
-
-        documents = open_collection(folder).documents["doc_id"]
+    table = folder / "documents.parquet"
+    documents = read_parquet(table)["doc_id"] if is_collection and table.is_file() else None
     return Snapshot(sets[chosen], runs, documents)
 
 

@@ -155,6 +155,8 @@ def test_a_run_that_is_missing_in_a_snapshot_is_noted() -> None:
     assert "a: no run of bm25" in scores.notes()
     last = scores.rows[1]
     assert (last["run"], last["snapshot"], last["effect_ratio"]) == ("mine", "b", None)
+    assert scores.rows[2]["run"] == "bm25"
+    assert scores.rows[2]["change"] is None  # it was not in the first snapshot
     with pytest.raises(UnknownName, match="pivot 'bm26'"):
         compare_snapshots(snapshots(CASE), pivot="bm26")
     with pytest.raises(CitebedError, match="found 1 snapshot"):
