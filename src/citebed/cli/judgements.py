@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from citebed.cli.options import QrelsFile, QrelsFiles, RowOptions, command_group
-from citebed.cli.output import print_notes, print_rows, say
+from citebed.cli.options import QrelsFile, QrelsFiles, RowOptions, command_group, typed
+from citebed.cli.output import check_page, print_notes, print_rows, say, write_page
 from citebed.errors import CitebedError, FormatError
+from citebed.evaluation.options import Resampling
 from citebed.options import argument, option
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     from citebed.evaluation.judgements.cocitation import Cocitations
     from citebed.evaluation.judgements.statistics import JudgementStatistics
+    from citebed.evaluation.scoring.judge_quality import JudgeQuality
     from citebed.runs.tables import Qrels
 
 LISTED = 10
@@ -308,6 +310,51 @@ def _parse_maps(texts: Sequence[str]) -> dict[str, dict[int, int]]:
 # --- expand -----------------------------------------------------------------------------------
 
 
+def assess(
+    context: typer.Context,
+    human: Annotated[Path, typer.Argument(help="People's judgements.", metavar="HUMAN")],
+    machine: Annotated[Path, typer.Argument(help="A machine's judgements.", metavar="MACHINE")],
+    runs: Annotated[list[Path] | None, typer.Argument(help="Runs.", metavar="[RUN…]")] = None,
+    *,
+    page: Annotated[Path | None, typer.Option("-o", "--output", help="HTML page.")] = None,
+    collection: Path | None = option(
+        None, "Collection, for biases by length, year and citations of the documents."
+    ),
+    measure: str = option("nDCG@10", "Measure that ranks the runs.", "-m"),
+    resampling: Resampling,
+    output: RowOptions,
+) -> None:
+    """Compare a machine's judgements with people's: agreement, strictness, biases, order of runs.
+
+    Example: citebed qrels assess human.qrels machine.qrels a.run b.run -o judge.html
+    """
+    from citebed.collection import open_collection
+    from citebed.evaluation.scoring.judge_quality import assess_judge
+    from citebed.judging.machine_judges import document_properties
+    from citebed.runs.reader import read_qrels, read_runs
+
+    if page is not None:
+        check_page(page, {realpath(path) for path in (human, machine, *(runs or ()))})
+    people, systems = read_qrels(human), list(read_runs(runs) if runs else ())
+    opened = None if collection is None else open_collection(collection)
+    properties = document_properties(people.table, opened, systems)
+    drawn = resampling.with_clusters(human)
+    quality = assess_judge(people, machine, systems or None, properties, measure, drawn)
+    print_assessment(quality, machine.stem, page, output, typed(context))
+
+
+def print_assessment(
+    quality: JudgeQuality, judge: str, page: Path | None, output: RowOptions, command: str
+) -> None:
+    """Print what a comparison with people means, and write the page."""
+    from citebed.report.judge_page import assessment_rows, judge_advice, judge_page, judge_verdict
+
+    if page is not None:
+        say(write_page(page, judge_page(quality, judge, command)))
+    lines = [*judge_verdict(quality), "", *judge_advice(quality), ""]
+    output.print(lambda: list(assessment_rows(quality)), lambda: "\n".join(lines))
+
+
 def expand(
     qrels: QrelsFile,
     cocited: Annotated[
@@ -429,5 +476,5 @@ def _amount(qrels: Qrels) -> str:
 
 qrels = command_group(
     "Describe, sample, merge or extend judgement sets (qrels).",
-    stats, sample, subset, difference, merge, expand,
+    stats, sample, subset, difference, merge, expand, assess,
 )  # fmt: skip

@@ -185,7 +185,7 @@ def command_group(help: str, *commands: Callable[..., Any]) -> typer.Typer:
     """Return a command with subcommands, which are named like their functions with ``-``."""
     group = typer.Typer(help=help, no_args_is_help=True, rich_markup_mode=None)
     for function in commands:
-        name = function.__name__.replace("_", "-")
+        name = function.__name__.rstrip("_").replace("_", "-")
         group.command(name, cls=PlainCommand)(command(function))
     return group
 
@@ -202,7 +202,7 @@ def typed(context: typer.Context) -> str:
         plain = str(value)
         return printable(Path(plain).name or "." if path or Path(plain).is_file() else plain)
 
-    words = ["citebed", context.command.name or ""]
+    words = context.command_path.split()
     for parameter in context.command.params:
         if not is_given(context, parameter.name):
             continue

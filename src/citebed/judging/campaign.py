@@ -19,17 +19,35 @@ import polars as pl
 from sqlalchemy import make_url
 
 from citebed.collection import Collection, open_collection
+from citebed.collection.progress import SILENT, Progress
 from citebed.errors import CitebedError
+from citebed.evaluation.scoring.judge_quality import JudgeQuality, assess_judge
+from citebed.evaluation.scoring.judgement_plan import (
+    PlanOptions,
+    join_plans,
+    rank_judgements_to_make,
+)
 from citebed.files.input_files import read_text
 from citebed.files.output_files import check_not_link, is_plain_or_missing, replace_files
 from citebed.judging import mails, searches
 from citebed.judging.assignments import assign_phase_one, assign_phase_two, assign_second_judge
 from citebed.judging.crate import CrateOptions
 from citebed.judging.export import ExportResult, export_campaign
+from citebed.judging.judge_sources import JudgeOptions
 from citebed.judging.judgements import build_qrels, current_judgements
+from citebed.judging.machine_judges import (
+    JudgingPlan,
+    JudgingReport,
+    build_machine_qrels,
+    document_properties,
+    judges_table,
+    load_machine_judgements,
+    plan_judging,
+    run_judge,
+)
 from citebed.judging.papers import add_papers, insert_papers, read_papers
 from citebed.judging.pooling_methods import PoolingOptions, read_method
-from citebed.judging.pools import PoolReport, make_pools, unpooled_questions
+from citebed.judging.pools import PoolReport, make_pools, pool_plan, unpooled_questions
 from citebed.judging.questions import (
     BY_HAND,
     Suggestion,
@@ -58,9 +76,10 @@ from citebed.judging.store import backup as copies
 from citebed.judging.store.campaign_store import CampaignStore, create_campaign
 from citebed.judging.store.database import Database, open_database
 from citebed.judging.tables import agreement, campaign_tables, disagreements
+from citebed.options import takes_options
 from citebed.retrieval.recommend.recommender import Recommender
-from citebed.runs.reader import as_runs
-from citebed.runs.tables import Qrels
+from citebed.runs.reader import as_run, as_runs
+from citebed.runs.tables import Qrels, Run
 from citebed.wording import json_text, printable
 
 FILE = "campaign.toml"
@@ -216,13 +235,19 @@ class Campaign(CampaignStore):
     mark = searches.mark
 
     def pool(
-        self, runs: Iterable[Any] | None = None, size: int | None = None, **options: Any
-    ) -> list[PoolReport]:
+        self, runs: Iterable[Any] | None = None, size: int | None = None, *, plan: Any = None,
+        **options: Any,
+    ) -> list[PoolReport]:  # fmt: skip
         """Build the pools of phase two: manual results first, then round-robin over the runs.
 
         This closes phase one. Without ``runs``, the three models of the paper search. For
-        ``options`` (``method``, ``depth``, ``seed``, ``coupling``) see `PoolingOptions`.
+        ``options`` (``method``, ``depth``, ``seed``, ``coupling``) see `PoolingOptions`. A ``plan``
+        of `next_judgements` adds its documents to the lists of its questions instead.
         """
+        if plan is not None:
+            self.close_phase_one()
+            with self.writing() as tx:
+                return pool_plan(tx, self.collection, as_run(plan, "plan"))
         chosen = PoolingOptions(size or self.settings.pool_size, **options)
         read_method(chosen.method)
         runs_given = None if runs is None else list(as_runs(runs))
@@ -239,6 +264,52 @@ class Campaign(CampaignStore):
         with self.writing() as tx:
             names = [run.name for run in made]
             return make_pools(tx, self.collection, lists, chosen, names)
+
+    def plan_judging(self, source: str, options: JudgeOptions) -> JudgingPlan:
+        """Return what `judge` would ask."""
+        return plan_judging(self, self.collection, source, options)
+
+    run_judge = run_judge
+
+    @takes_options(JudgeOptions)
+    def judge(self, source: str, *, progress: Progress = SILENT, **options: Any) -> JudgingReport:
+        """Let a machine judge: ``openai``, ``recommend``, a program, or a qrels file."""
+        return self.run_judge(self.plan_judging(source, JudgeOptions(**options)), progress)
+
+    @property
+    def judges(self) -> pl.DataFrame:
+        """The machine judges with their judgements, problems and costs."""
+        with self.reading() as tx:
+            return judges_table(tx)
+
+    def machine_judgements(self, *, problems: bool = False) -> pl.DataFrame:
+        """Return all judgements of machines, or all unreadable responses."""
+        with self.reading() as tx:
+            return load_machine_judgements(tx, problems=problems)
+
+    def assess(
+        self, judge: str, runs: Any = None, measure: str = "nDCG@10", *, graded: bool = False
+    ) -> JudgeQuality:
+        """Compare a machine judge with people; ``graded`` compares the grades of phase one."""
+        human = self.qrels("j1" if graded else "j12", graded=graded)
+        systems = [] if runs is None else list(as_runs(runs))
+        properties = document_properties(human.table, self.collection, systems)
+        machine = self.qrels("j12", graded=graded, judge=judge)
+        return assess_judge(human, machine, systems or None, properties, measure)
+
+    def next_judgements(
+        self, judge: str, runs: Any, measures: Sequence[str] = ("nDCG@10",),
+        options: PlanOptions | None = None, *, done: Any = None, graded: bool = False,
+    ) -> Run:  # fmt: skip
+        """Plan the human judgements that narrow the intervals of corrected scores most.
+
+        ``done`` is a plan that people have judged; the result then contains it.
+        """
+        human = None if done is None else self.qrels("j12", graded=graded)
+        machine = self.qrels("j12", graded=graded, judge=judge)
+        systems = list(as_runs(runs))
+        plan = rank_judgements_to_make(machine, systems, measures, options, human=human, done=done)
+        return plan if done is None else join_plans(done, plan)
 
     def second_judge(self, query_id: str, name: str, email: str) -> bool:
         """Assign a query's list to a second judge; return whether it has papers new to them."""
@@ -294,13 +365,15 @@ class Campaign(CampaignStore):
         judged = self.judgements["doc_id"].drop_nulls().unique(maintain_order=True)
         return judged.filter(~judged.is_in(self.collection.documents["doc_id"].implode())).to_list()
 
-    def qrels(self, name: str = "j12", *, graded: bool = False) -> Qrels:
-        """Return a set of judgements for `evaluate`.
+    def qrels(self, name: str = "j12", *, graded: bool = False, judge: str | None = None) -> Qrels:
+        """Return a set of judgements for `evaluate`: people's, or those of a machine ``judge``.
 
         ``t1`` and ``t12`` are T1 and T1+2, the queries judged in both phases; ``j1``, ``j2`` and
-        ``j12`` have all queries.
+        ``j12`` have all queries. A machine has the sets ``t12`` and ``j12``.
         """
         with self.reading() as tx:
+            if judge is not None:
+                return build_machine_qrels(tx, judge, name, graded=graded)
             return build_qrels(tx, name, graded=graded)
 
     def tables(self) -> dict[str, pl.DataFrame]:

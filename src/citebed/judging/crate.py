@@ -39,6 +39,7 @@ _FILES = {
     "wordings.jsonl": ("All wordings of each query", ""),
     "pools.jsonl": ("Pooled documents, with the methods and ranks that found them", ""),
     "judgements.jsonl": ("All judgements; judges are numbers", "pools.jsonl"),
+    "machine_judgements.jsonl": ("All judgements of machines", ""),
     "campaign.json": ("Version, rule for relevance, sizes, and hashes of the files", ""),
     "CHANGELOG.md": ("What each version adds to the one before", ""),
 }
@@ -136,7 +137,10 @@ def _describe_part(path: Path) -> dict[str, Any]:
     if path.is_dir():
         text = f"The collection, queries and judgements as {path.name}"
         return {"@id": f"{path.name}/", "@type": "Dataset", "name": path.name, "description": text}
-    text, source = _FILES.get(path.name, (path.name, ""))
+    default = (path.name, "")
+    if path.name.startswith("machine-"):
+        default = ("Judgements of a machine, of all queries", "machine_judgements.jsonl")
+    text, source = _FILES.get(path.name, default)
     part = {
         "@id": quote(path.name), "@type": "File", "name": path.name, "description": text,
         "encodingFormat": _FORMATS[path.suffix], "contentSize": f"{path.stat().st_size}",

@@ -27,6 +27,11 @@ from citebed.judging.judgements import (
     current_judgements,
     mapping_rule,
 )
+from citebed.judging.machine_judges import (
+    build_machine_qrels,
+    judges_table,
+    load_machine_judgements,
+)
 from citebed.judging.questions import current_wording, live_questions, wording_history
 from citebed.judging.status import RestatedQuestion, recent_events, restated_questions
 from citebed.judging.store.campaign_store import CampaignStore, Transaction
@@ -62,6 +67,7 @@ class _Contents(NamedTuple):
     lines: dict[str, list[dict[str, Any]]]
     last: int
     restated: tuple[RestatedQuestion, ...]
+    machines: dict[str, Qrels]
 
     def version(self) -> str:
         digest = hashlib.sha256()
@@ -87,9 +93,10 @@ def export_campaign(
     T1 and T1+2 are the pair that the paper compares: the queries judged in both phases, with the
     judgements of phase one and of both phases. J1, J2 and J1+2 have all queries. The second field
     of a judgement is the first source of its document: ``cited``, ``manual`` or ``automatic``; the
-    version does not depend on it. ``shapes`` adds the collection with these queries and judgements
-    in the formats ``beir`` and ``ir_datasets``. ``published`` names the authors and the licence of
-    the export in its RO-Crate.
+    version does not depend on it. Judgements of machines get files of their own and do not change
+    the version. ``shapes`` adds the collection with these queries and judgements in the formats
+    ``beir`` and ``ir_datasets``. ``published`` names the authors and the licence of the export in
+    its RO-Crate.
     """
     folder = Path(folder)
     if folder.exists() and not (folder / MANIFEST).is_file() and any(folder.iterdir()):
@@ -156,6 +163,14 @@ def _load_contents(tx: Transaction, graded: bool) -> _Contents:
                  "found": ranks.get(row.doc_id, {})}
                 for row in tx.execute(pooled)
             ]  # fmt: skip
+    machines = {
+        name: build_machine_qrels(tx, name, graded=graded) for name in judges_table(tx)["name"]
+    }
+    lines = {"wordings": history, "pools": listed}
+    if machines:
+        said = load_machine_judgements(tx).drop("problem")
+        at = pl.col("at").dt.strftime("%Y-%m-%dT%H:%M:%SZ")
+        lines["machine_judgements"] = said.with_columns(at).to_dicts()
     judged = current_judgements(tx, excluded=True)
     judged = judged.with_columns(pl.col("answered_at").dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
     judged = judged.drop("judge", "item_id").rename({"judge_id": "judge"})
@@ -164,9 +179,10 @@ def _load_contents(tx: Transaction, graded: bool) -> _Contents:
         topics=pl.DataFrame(topics, columns),
         sets={name: build_qrels(tx, name, graded=graded) for name in FILES},
         sources=first_sources(judged_queries(tx)),
-        lines={"wordings": history, "pools": listed, "judgements": judged.to_dicts()},
+        lines={**lines, "judgements": judged.to_dicts()},
         last=int(tx.scalar(select(func.max(judgements.c.id))) or 0),
         restated=tuple(restated_questions(tx)),
+        machines=machines,
     )
 
 
@@ -175,6 +191,8 @@ def _write(draft: Path, contents: _Contents, facts: Mapping[str, Any]) -> None:
     for name, qrels in contents.sets.items():
         table = qrels.table.join(contents.sources, on=pair, how="left", maintain_order="left")
         write_qrels(draft / FILES[name], Qrels(table, name))
+    for name, qrels in contents.machines.items():
+        write_qrels(draft / f"machine-{name}.qrels", qrels)
     for name, column in (("topics", "text"), ("topics.original", "original")):
         rows = contents.topics.select("query_id", text=column, paper_id="paper_id")
         rows.write_ndjson(draft / f"{name}.jsonl")

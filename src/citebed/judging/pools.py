@@ -16,10 +16,16 @@ from citebed.judging.judgements import build_qrels
 from citebed.judging.papers import DocumentLookup, make_entry
 from citebed.judging.pooling_methods import Lists, PoolingOptions, contributors, pool
 from citebed.judging.questions import current_wording, live_questions
-from citebed.judging.searches import COUPLING, coupled_documents, marked_documents
+from citebed.judging.searches import (
+    COUPLING,
+    coupled_documents,
+    marked_documents,
+    ranked_lists,
+)
 from citebed.judging.store import schema
 from citebed.judging.store.campaign_store import Transaction
 from citebed.judging.store.schema import CURRENT, items, judgements, now, pools
+from citebed.runs.tables import Run
 from citebed.wording import count
 
 
@@ -73,14 +79,34 @@ def make_pools(
     relevant = build_qrels(tx, "j1").table.filter(relevance=1)
     by_query = dict(relevant.group_by("query_id").agg("doc_id").iter_rows())
     reports = []
-    for question, wording in _unpooled(tx):
+    for question, _ in _unpooled(tx):
         ranked = dict(lists.get(question.query_id, {}))
         if options.coupling and COUPLING not in ranked:
             near = coupled_documents(collection, by_query.get(question.query_id, ()), options.depth)
             ranked |= {COUPLING: near} if near else {}
-        report = _pool_question(tx, lookup, question, wording.id, ranked, options)
+        report = _pool_question(tx, lookup, question, ranked, options)
         without = tuple(name for name in expected if not ranked.get(name))
         reports.append(report._replace(without=without))
+    return reports
+
+
+def pool_plan(tx: Transaction, collection: Collection, plan: Run) -> list[PoolReport]:
+    """Add the documents of a plan to the lists of its questions, unless listed or judged before.
+
+    A reference that its author did not judge is listed again.
+    """
+    lookup, reports = DocumentLookup(collection), []
+    ranked = ranked_lists([plan], plan.table.height)
+    for question in live_questions(tx):
+        mine = (items.c.question_id == question.id) & items.c.pool_id.is_not(None)
+        listed = set(tx.scalars(select(items.c.doc_id).where(mine)))
+        judged = _documents_listed_before(tx, question)
+        planned = ranked.get(question.query_id, {}).get(plan.name, ())
+        new = [doc for doc in planned if doc not in listed and judged.get(doc) is None]
+        if new:
+            options = PoolingOptions(method=f"depth(k={len(new)})", depth=len(new))
+            lists = {plan.name: new}
+            reports.append(_pool_question(tx, lookup, question, lists, options, new))
     return reports
 
 
@@ -88,12 +114,16 @@ def _pool_question(
     tx: Transaction,
     lookup: DocumentLookup,
     question: Row[Any],
-    wording: int,
     ranked: Mapping[str, Sequence[str]],
     options: PoolingOptions,
+    again: Sequence[str] = (),
 ) -> PoolReport:
-    """Choose documents for a question and store them with the methods that found them."""
+    """Choose documents for a question and store them with the methods that found them.
+
+    Documents that were listed before are left out, except those to judge ``again``.
+    """
     manual, listed = marked_documents(tx, question.id), _documents_listed_before(tx, question)
+    listed = {doc_id: judged for doc_id, judged in listed.items() if doc_id not in again}
     if (own := lookup.document(question.paper)) is not None:
         listed[own.doc_id] = None
     own_seed = options._replace(seed=f"{options.seed}/{question.query_id}")
@@ -106,6 +136,7 @@ def _pool_question(
         "listed": list(listed),
         "unsampled": list(chosen.unsampled),
     }
+    wording = current_wording(tx, question.id).id
     row = {"question_id": question.id, "round": turn, "wording_id": wording, "made_at": now()}
     number = tx.add(pools, **row, method=options.method, settings=settings)
     wanted = {*chosen.doc_ids, *listed}

@@ -43,6 +43,14 @@ def _text(page: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
 
 
+def test_the_dashboard_shows_machine_judges(desk: Desk, campaign: Campaign, tmp_path: Path) -> None:
+    assert "Machine judges" not in desk.get("/dashboard").text
+    (tmp_path / "m.qrels").write_text(f"{QUERY} 0 d1 1\n{QUERY} 0 d2 9\n")
+    campaign.judge(str(tmp_path / "m.qrels"))
+    seen = _text(desk.get("/dashboard").text)
+    assert "Judge Kind Judgements Can’t say Problems Tokens Seconds m qrels 1 0 1 0 0.0" in seen
+
+
 def test_the_dashboard_tells_how_far_everybody_is(desk: Desk, judge: Judge) -> None:
     judge.send("opened")
     seen = _text(desk.get("/dashboard").text)

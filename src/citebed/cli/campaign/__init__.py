@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from citebed.cli.campaign import mails, pools, results
+from citebed.cli.campaign import judges, mails, pools, results
 from citebed.cli.options import command_group
 
 campaign = command_group(
@@ -12,6 +12,7 @@ campaign = command_group(
     mails.organiser, mails.organisers,
     pools.questions, pools.suggest, pools.reformulate, pools.exclude, pools.close, pools.search,
     pools.unmark, pools.pool, pools.second,
+    judges.judge, judges.judges, judges.assess, judges.next_,
     results.agreement, results.disagreements, results.status, results.problems,
     results.exclusions, results.tables, results.export, results.backup, results.restore,
     results.simulate,

@@ -124,6 +124,9 @@ class PoolOptions(JsonOptions):
     runs: tuple[Path, ...] = option(
         (), "Run to pool (repeatable; default: Okapi, KL divergence and cosine)."
     )
+    plan: Path | None = option(
+        None, "Add the papers of this plan of 'campaign next' to the lists, and no others."
+    )
     method: str = option("rounds", METHOD)
     depth: int = option(100, "How far down each run citebed may go for new papers.", min=1)
     seed: int = option(0, "Random seed, for mtf and bandit.")
@@ -144,8 +147,8 @@ def pool(folder: Folder, options: PoolOptions) -> None:
     opened = open_folder(folder)
     due = opened.questions["at_closing"].drop_nulls().len()
     made = opened.pool(
-        list(options.runs) or None, options.size, method=options.method, depth=options.depth,
-        seed=options.seed, coupling=options.coupling,
+        list(options.runs) or None, options.size, plan=options.plan, method=options.method,
+        depth=options.depth, seed=options.seed, coupling=options.coupling,
     )  # fmt: skip
     if due:
         say(f"phase one is closed; excluded {count(due, 'question')} of co-authors")

@@ -29,7 +29,7 @@ from citebed.judging.settings import CampaignSettings
 from citebed.judging.store.database import NEW_NAMES, TRIES, Database, WriteConflict
 from citebed.judging.store.schema import UtcTime, campaigns, events, now
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 _T = TypeVar("_T")
@@ -144,7 +144,7 @@ def create_campaign(
     ``secret`` is random by default; reproducible simulations set it. ``fill`` adds the first rows
     in the same transaction, so that a campaign is created completely or not at all.
     """
-    if not _NAME.fullmatch(name):
+    if not NAME.fullmatch(name):
         raise CitebedError(
             f"'{name}' is not a valid campaign name. Use letters, digits, '.', '-' and '_'."
         )

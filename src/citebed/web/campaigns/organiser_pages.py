@@ -157,6 +157,7 @@ def _dashboard(site: CampaignSite, session: Session, message: str, link: str = "
         steps=steps,
         refusals=refusals,
         agreed=agreed,
+        machines=campaign.judges.to_dicts(),
         judgements=campaign.judgements.height,
     )
 
