@@ -20,6 +20,7 @@ from citebed.collection.formats import FORMATS
 from citebed.collection.formats.base import Chunk
 from citebed.collection.names import venue_key, venue_series
 from citebed.drafts import Cited, Entry, Form, find_cited_documents, parse_draft, pieces
+from citebed.drafts.records import Place
 from citebed.drafts.references import split_references
 from citebed.errors import CitebedError
 from citebed.evaluation.measures.names import measure
@@ -132,7 +133,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "DOI": normalise_doi,
     "address": looks_like_url,
     "language": lambda text: language_of(None, text, text),
-    "references": lambda text: split_references(text.split("\n")),
+    "references": lambda text: split_references([(line, Place()) for line in text.split("\n")]),
     "printed reference": parse_reference,
     "matched reference": matched,
     "what is cited": cited,

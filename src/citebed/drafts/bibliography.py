@@ -87,7 +87,9 @@ def _read_bbl(parsed: ParsedDraft, files: IncludedFiles) -> bool:
         return False
     listed = ParsedDraft()
     TexReader(listed, IncludedFiles(None)).read(without_places(file.text))
-    parsed.entries += listed.entries
+    for entry in listed.entries:
+        place = entry.place and entry.place._replace(source=file.shown)
+        parsed.entries.append(replace(entry, place=place))
     return bool(listed.entries)
 
 

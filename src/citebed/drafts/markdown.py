@@ -13,6 +13,7 @@ import json
 import re
 import textwrap
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 from urllib.parse import unquote
@@ -193,9 +194,9 @@ class _Reader:
 
     def _read_references(self, end: int | None = None) -> None:
         if self._sections.in_references:
-            lines = self._lines[self._since : end]
-            plain = [_EMPHASIS.sub("", _LINK.sub(r"\2 \3 ", line)) for line in lines]
-            self._sections.references += plain
+            for number, line in enumerate(self._lines[self._since : end], self._since + 1):
+                plain = _EMPHASIS.sub("", _LINK.sub(r"\2 \3 ", line))
+                self._sections.references.append((plain, Place("", number)))
 
     def end(self) -> None:
         """Store the references and the title at the end of the text."""
@@ -413,10 +414,14 @@ def read_notebook(data: bytes, name: str, file: str, parsed: ParsedDraft) -> Non
             prose.append((number, text))
     places = [(number, line) for number, text in prose for line in range(1, text.count("\n") + 3)]
     read_markdown("".join(f"{text}\n\n" for _, text in prose), parsed)
+
+    def in_cell(place: Place) -> Place:
+        number, line = places[min(place.line, len(places)) - 1]
+        return Place(f"{file}#cell-{number}", line, place.column)
+
     for at, block in enumerate(parsed.blocks if places else ()):
-        origins = []
-        for origin in block.raw.origins:
-            number, line = places[min(origin.place.line, len(places)) - 1]
-            place = Place(f"{file}#cell-{number}", line, origin.place.column)
-            origins.append(origin._replace(place=place))
+        origins = [each._replace(place=in_cell(each.place)) for each in block.raw.origins]
         parsed.blocks[at] = block._replace(raw=block.raw._replace(origins=origins))
+    for at, entry in enumerate(parsed.entries):
+        if entry.place is not None:
+            parsed.entries[at] = replace(entry, place=in_cell(entry.place))

@@ -435,7 +435,8 @@ class Outline:
             # The item number is not part of the text.
             self._items += paragraph.kind == "item"
             label = f"[{self._items}] " if paragraph.kind == "item" else ""
-            sections.references += [f"{label}{plain}", ""]
+            place = Place("", self._number)
+            sections.references += [(f"{label}{plain}", place), ("", place)]
             return True
         return False
 

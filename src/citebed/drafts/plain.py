@@ -8,6 +8,7 @@ from itertools import groupby, pairwise
 from statistics import median
 
 from citebed.drafts.parsed_draft import Block, Line, ParsedDraft, join_lines
+from citebed.drafts.records import Place
 from citebed.drafts.references import ends_references, is_references_heading, split_references
 from citebed.drafts.tex_commands import place_commands
 from citebed.text.normalise import fold
@@ -67,7 +68,9 @@ def _without_references(lines: list[Line], parsed: ParsedDraft) -> tuple[list[Li
         if not lines[index - 1].text.strip() and ends_references(lines[index].text)
     )
     end = next(ends, len(lines))
-    parsed.entries += split_references([line.text for line in lines[start + 1 : end]])
+    parsed.entries += split_references(
+        [(text, Place("", number, column)) for text, number, column in lines[start + 1 : end]]
+    )
     return lines[:start], lines[end:]
 
 

@@ -140,7 +140,10 @@ def _read_pdf(data: bytes, name: str, parsed: ParsedDraft) -> None:
         raw = Raw(content.text, [Origin(0, Place(PAGE, page), exact=False)])
         parsed.blocks.append(Block(content.text, raw, section, kind))
     for number, entry in enumerate(paper.references, 1):
-        parsed.entries.append(parse_entry(entry.label or str(number), entry.content.text))
+        boxes = entry.content.places
+        place = Place(PAGE, boxes[0].page + 1 if boxes else 1)
+        label = entry.label or str(number)
+        parsed.entries.append(parse_entry(label, entry.content.text, place))
     for note in paper.notes:
         parsed.note(note)
 

@@ -11,13 +11,30 @@ from typing import Literal, NamedTuple, get_args
 from citebed.errors import CitebedError, UnknownName
 from citebed.text.normalise import unique
 
+PAGE = "page"
+"""The source of a position in a PDF, whose lines are pages."""
+
+
+class Place(NamedTuple):
+    """A position: the file (``""`` for the draft itself), and line and column from 1."""
+
+    source: str = ""
+    line: int = 1
+    column: int = 1
+
+    def __str__(self) -> str:
+        if self.source == PAGE:
+            return f"page {self.line}"
+        return f"{self.source}:{self.line}" if self.source else f"line {self.line}"
+
 
 @dataclass(frozen=True)
 class Entry:
     """An entry of the draft's own bibliography.
 
     ``key`` is its BibTeX key, or its number in a numbered list; ``text`` is the printed reference.
-    ``title`` and ``year`` are set only if a field states them (in a .bib file).
+    ``title`` and ``year`` are set only if a field states them (in a .bib file). ``place`` is the
+    position of a printed reference.
     """
 
     key: str
@@ -26,6 +43,7 @@ class Entry:
     doi: str | None = None
     arxiv: str | None = None
     year: int | None = None
+    place: Place | None = None
 
 
 @dataclass(frozen=True)
@@ -44,23 +62,6 @@ class Cited:
     numbers: tuple[int, ...] = ()
     entries: tuple[Entry, ...] = ()
     authored: tuple[str, ...] = ()
-
-
-PAGE = "page"
-"""The source of a position in a PDF, whose lines are pages."""
-
-
-class Place(NamedTuple):
-    """A position: the file (``""`` for the draft itself), and line and column from 1."""
-
-    source: str = ""
-    line: int = 1
-    column: int = 1
-
-    def __str__(self) -> str:
-        if self.source == PAGE:
-            return f"page {self.line}"
-        return f"{self.source}:{self.line}" if self.source else f"line {self.line}"
 
 
 @dataclass(frozen=True)

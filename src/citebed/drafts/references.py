@@ -12,7 +12,7 @@ from itertools import groupby, takewhile
 import polars as pl
 
 from citebed.drafts.parsed_draft import ParsedDraft
-from citebed.drafts.records import Entry
+from citebed.drafts.records import Entry, Place
 from citebed.records import Document
 from citebed.text.identifiers import arxiv_in, arxiv_of_doi, doi_in
 from citebed.text.names import AND, ET_AL, YEAR
@@ -46,30 +46,34 @@ def ends_references(line: str) -> bool:
     return len(line) < 80 and _AFTER.match(line.strip()) is not None
 
 
-def split_references(lines: Sequence[str]) -> list[Entry]:
+PlacedLine = tuple[str, Place]
+"""A line of a reference list, and its position."""
+
+
+def split_references(lines: Sequence[PlacedLine]) -> list[Entry]:
     """Return the entries of a reference list.
 
     Entries begin with labels (``[12]``, ``12.``, a bullet). Without labels, blank lines separate
     them, or hanging indents; otherwise each line is an entry.
     """
-    runs = groupby(lines, key=lambda line: bool(line.strip()))
+    runs = groupby(lines, key=lambda line: bool(line[0].strip()))
     groups = [list(run) for written, run in runs if written]
     written = [line for group in groups for line in group]
     for label in (_BRACKETED, _DOTTED, _BULLET):
-        starts = [index for index, line in enumerate(written) if label.match(line)]
+        starts = [index for index, (line, _) in enumerate(written) if label.match(line)]
         if starts and starts[0] <= 1:
             return _made(_cut(written, starts), label)
     if len(groups) > 1:
-        return _made(map(_joined, groups), None)
-    if any(_HANGING.match(line) for line in written):
-        starts = [i for i, line in enumerate(written) if i == 0 or not line[:1].isspace()]
+        return _made(groups, None)
+    if any(_HANGING.match(line) for line, _ in written):
+        starts = [i for i, (line, _) in enumerate(written) if i == 0 or not line[:1].isspace()]
         return _made(_cut(written, starts), None)
-    return _made(written, None)
+    return _made(([line] for line in written), None)
 
 
-def _cut(lines: Sequence[str], starts: Sequence[int]) -> list[str]:
+def _cut(lines: Sequence[PlacedLine], starts: Sequence[int]) -> list[Sequence[PlacedLine]]:
     ends = [*starts[1:], len(lines)]
-    return [_joined(lines[start:end]) for start, end in zip(starts, ends, strict=True)]
+    return [lines[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 def _joined(lines: Iterable[str]) -> str:
@@ -80,21 +84,22 @@ def _joined(lines: Iterable[str]) -> str:
     return re.sub(r"(10\.\d{4,9}/\S*[/.])\n\s*(?=\d)", r"\1", text)
 
 
-def _made(texts: Iterable[str], label: re.Pattern[str] | None) -> list[Entry]:
+def _made(groups: Iterable[Sequence[PlacedLine]], label: re.Pattern[str] | None) -> list[Entry]:
     entries = []
-    for text in texts:
+    for lines in groups:
+        text, place = _joined(line for line, _ in lines), lines[0][1]
         match = label.match(text) if label else None
         key = match[1] if match and match.lastindex else ""
-        entries.append(parse_entry(key, text[match.end() :] if match else text))
+        entries.append(parse_entry(key, text[match.end() :] if match else text, place))
     return entries
 
 
-def parse_entry(key: str, text: str) -> Entry:
+def parse_entry(key: str, text: str, place: Place | None = None) -> Entry:
     """Return an entry of a reference list from its text."""
     text = fold(text)
     doi = doi_in(text)
     arxiv = arxiv_in(text) or (arxiv_of_doi(doi) if doi else None)
-    return Entry(key, text, doi=doi, arxiv=arxiv)
+    return Entry(key, text, doi=doi, arxiv=arxiv, place=place)
 
 
 def entry_from_document(key: str, document: Document) -> Entry:
@@ -116,7 +121,7 @@ class Sections:
 
     def __init__(self, parsed: ParsedDraft) -> None:
         self.current = ""
-        self.references: list[str] = []
+        self.references: list[PlacedLine] = []
         self._parsed = parsed
         self._headings: list[tuple[int, str]] = []
         self._references_level = 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from citebed.drafts.parsed_draft import PLACE, Block, Line, ParsedDraft, join_lines
+from citebed.drafts.records import Place
 from citebed.drafts.references import Sections, parse_entry
 from citebed.text.identifiers import doi_in
 from citebed.text.latex import maths_as_text
@@ -185,7 +186,8 @@ class _Reader:
             else text
         )
         if self._sections.in_references:
-            self._sections.references += [*(line.text for line in lines), ""]
+            for written, number, column in (*lines, Line("", 0)):
+                self._sections.references.append((written, Place("", number, column)))
             return
         words = inline_text(text, self._parsed)
         if words.strip():
@@ -253,10 +255,10 @@ class _Reader:
         doi = doi_in(text)  # perhaps in a link, whose target is not in the plain text
         entry = f"{PLACE.sub('', inline_text(text, ParsedDraft()))} {doi or ''}"
         is_note = label.startswith("#") or label == "*" or label.isdecimal()
-        if not is_note:
-            self._parsed.entries.append(parse_entry(label, entry))
-        elif _YEAR.search(text) or doi:
-            self._parsed.entries.append(parse_entry(label.lstrip("#"), entry))
+        if not is_note or _YEAR.search(text) or doi:
+            label = label.lstrip("#") if is_note else label
+            place = Place("", line.number, line.column)
+            self._parsed.entries.append(parse_entry(label, entry, place))
         elif lines:
             self._paragraph(lines)
 

@@ -28,6 +28,8 @@ from citebed.text.normalise import join_hyphens, unique
 from citebed.text.regex import compile_regex
 from citebed.wording import list_first
 
+NO_KEY = "has no key yet"
+"""The end of the note about an empty citation command."""
 _BRACE = compile_regex(r"\\.|%[^\n]*+|[{}]", re.DOTALL)
 _END = re.compile(r"\\end[ \t]*\{([^{}\n]{1,60})\}")
 _GAP = compile_regex(r"[ \t]*+(?:%[^\n]*+\n[ \t]*+)*+(?:\n[ \t]*+(?!\n))?+")
@@ -266,7 +268,7 @@ class TexOutput:
         self._parsed = parsed
         self._paragraphs = [_Paragraph()]
         self._asides: list[Block] = []
-        self._entry: str | None = None
+        self._entry: tuple[str, Place] | None = None
         self.in_list = False  # True inside a reference list
 
     def write(self, text: str, cursor: Cursor, at: int) -> None:
@@ -315,10 +317,10 @@ class TexOutput:
         self.flush()
         self.in_list = True
 
-    def begin_entry(self, key: str) -> None:
+    def begin_entry(self, key: str, place: Place) -> None:
         """Begin a reference."""
         self._end_entry()
-        self._entry = key
+        self._entry = key, place
 
     def end_list(self) -> None:
         """End the reference list."""
@@ -327,8 +329,8 @@ class TexOutput:
 
     def _end_entry(self) -> None:
         if self._entry is not None:
-            text = PLACE.sub("", self._paragraphs[-1].text())
-            self._parsed.entries.append(parse_entry(self._entry, text))
+            (key, place), text = self._entry, PLACE.sub("", self._paragraphs[-1].text())
+            self._parsed.entries.append(parse_entry(key, text, place))
         self._paragraphs[-1] = _Paragraph()
         self._entry = None
 
@@ -557,7 +559,7 @@ class TexReader:
             start = cursor.at
             keys, cursor.at = parse_keys(name, cursor.text, start)
             if not keys and cursor.at > start:  # a placeholder: ``\cite{}``
-                self._parsed.note(f"\\{name}{{}} has no key yet", cursor.place_at(at))
+                self._parsed.note(f"\\{name}{{}} {NO_KEY}", cursor.place_at(at))
                 if not self._out.muted:
                     self._out.write(self._parsed.cite(()), cursor, at)
             elif not keys:
@@ -622,7 +624,9 @@ class TexReader:
 
     def _bibitem(self, _name: str, cursor: Cursor) -> None:
         if self._out.in_list and (match := cursor.take(_LABEL)) is not None:
-            self._out.begin_entry(match[1].strip())
+            place = cursor.place_at(match.start())
+            column = max(1, place.column - len(r"\bibitem"))
+            self._out.begin_entry(match[1].strip(), place._replace(column=column))
 
     # --- Other files ------------------------------------------------------------------------
 

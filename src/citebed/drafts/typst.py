@@ -427,7 +427,8 @@ class _Reader:
         if kind == "title":
             self._parsed.title = self._parsed.title or plain
         elif self._sections.in_references and kind in ("", "item"):
-            self._sections.references += [plain, ""]
+            place = self._place(start)
+            self._sections.references += [(plain, place), ("", place)]
         else:
             raw = Raw(self._text[start:end], [Origin(0, self._place(start))])
             section = "Abstract" if kind == "abstract" else self._sections.current

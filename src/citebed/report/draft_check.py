@@ -29,7 +29,7 @@ def check_lines(report: CheckReport) -> Iterator[str]:
             yield from ([""] if file is not None else [])
             file = row["file"]
             yield file or "the text"
-        place = f"{row['line']}:{row['column']}"
+        place = f"page {row['line']}" if _is_pdf(row) else f"{row['line']}:{row['column']}"
         yield f"  {place:>8}  {row['severity']:7}  {_describe(row)}"
         if row["kind"] == "not-found" and row["nearest"]:
             yield f"{'':21}nearest: {row['nearest']}"
@@ -50,6 +50,11 @@ def check_lines(report: CheckReport) -> Iterator[str]:
         yield f"{count(report.references.height, 'reference')}: {', '.join(numbers)}"
     others = report.findings.filter(report.findings["kind"] != "unused-entry")
     yield count(others.height, "finding") if others.height else "nothing wrong"
+
+
+def _is_pdf(row: dict[str, Any]) -> bool:
+    """Return True for a finding in a PDF, whose line is the page."""
+    return str(row["file"]).lower().endswith(".pdf")
 
 
 def _describe(row: dict[str, Any]) -> str:
@@ -84,12 +89,14 @@ def check_sarif(report: CheckReport) -> str:
 
 def _result(row: dict[str, Any]) -> dict[str, Any]:
     artifact = {"uri": quote(Path(row["file"] or "text").as_posix())}
-    place = {
-        "artifactLocation": artifact,
-        "region": {"startLine": row["line"], "startColumn": row["column"]},
-    }
+    place: dict[str, Any] = {"artifactLocation": artifact}
+    message = _describe(row)
+    if _is_pdf(row):
+        message = f"page {row['line']}: {message}"
+    else:
+        place["region"] = {"startLine": row["line"], "startColumn": row["column"]}
     result: dict[str, Any] = {
-        "ruleId": row["kind"], "level": row["severity"], "message": {"text": _describe(row)},
+        "ruleId": row["kind"], "level": row["severity"], "message": {"text": message},
         "locations": [{"physicalLocation": place}],
     }  # fmt: skip
     if row["fix"] is not None:

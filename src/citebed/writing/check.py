@@ -26,15 +26,17 @@ from citebed.drafts.bibliography import (
     read_entries,
 )
 from citebed.drafts.files import decode_text, read_draft_bytes
-from citebed.drafts.parsed_draft import is_key
-from citebed.drafts.reader import DraftLike, resolve_draft
+from citebed.drafts.parsed_draft import is_key, is_placeholder
+from citebed.drafts.reader import DraftLike, may_be_path, resolve_draft
 from citebed.drafts.records import Draft, Place
+from citebed.drafts.tex import NO_KEY
 from citebed.errors import CitebedError
 from citebed.frames import TableResult
 from citebed.options import option
 from citebed.records import Document, Problem
 from citebed.text.normalise import unique
 from citebed.writing.bib_fixes import Fix, fix_for
+from citebed.writing.gaps import Gap, find_gaps
 from citebed.writing.reference_check import NOT_FOUND, ReferenceChecker, ReferenceOptions, Verdict
 from citebed.writing.reference_comparison import (
     StatedReference,
@@ -56,6 +58,7 @@ KINDS = {
     "missing-bibliography": ("error", "A bibliography of the draft cannot be read."),
     "unknown-key": ("error", "The draft cites a key that no entry has."),
     "duplicate-key": ("error", "Two entries have the same key."),
+    "missing-citation": ("warning", "A placeholder such as \\cite{} or [?] asks for a citation."),
     "broken-entry": ("warning", "An entry cannot be read completely."),
     "same-work": ("warning", "Two entries are the same work."),
     "published": ("note", "A preprint has been published since."),
@@ -181,24 +184,28 @@ def check_draft(
     Without a collection, only keys and entries are checked.
     """
     options = options or CheckOptions()
-    read = _read(draft)
+    read, findings = _read(draft)
     listed, broken = _read_library(read.library, read.library_files)
-    findings = [*broken]
+    findings += broken
     cited = {entry.key for entry in read.cited.entries} | set(read.cited.keys)
     in_files = {each.key for each in listed}
-    printed = [
-        _Reference(entry.key, stated_from_text(entry.text, entry.title), read.file)
-        for entry in read.cited.entries if entry.key not in in_files
-    ]  # fmt: skip
+    places = _citing_places(read)
+    printed = []
+    for number, entry in enumerate(read.cited.entries, 1):
+        if entry.key not in in_files:
+            named = (places[name] for name in (entry.key, entry.doi) if name in places)
+            key, place = entry.key or str(number), entry.place or next(named, Place())
+            stated = stated_from_text(entry.text, entry.title)
+            printed.append(_reference_at(read, key, place)._replace(stated=stated))
     if read.passages or read.cited.entries or not read.library:
-        findings += _check_keys(read, listed, in_files | {each.key for each in printed})
+        findings += _check_keys(read, listed, in_files | {each.key for each in printed}, places)
         listed = [each for each in listed if each.key in cited]
     references = [*listed, *printed]
     notes = []
     for note in read.notes:
         if UNRESOLVED in note:
             findings.append(_finding("missing-bibliography", _Reference("", file=read.file), note))
-        elif not note.startswith(UNKNOWN_KEYS):  # which is a finding, too
+        elif not (note.startswith(UNKNOWN_KEYS) or NO_KEY in note):  # which are findings, too
             notes.append(note)
     verdicts: list[Verdict] = []
     if collection is None:
@@ -284,12 +291,31 @@ def _make_report(
 # --- Read references --------------------------------------------------------------------------
 
 
-def _read(draft: DraftLike) -> Draft:
-    is_path = isinstance(draft, Path) or (isinstance(draft, str) and "\n" not in draft)
+def _read(draft: DraftLike) -> tuple[Draft, list[_Finding]]:
+    """Read a draft or a .bib file, and return findings on placeholders for citations."""
+    is_path = isinstance(draft, Path) or (isinstance(draft, str) and may_be_path(draft))
     if is_path and is_bibtex_name(name := str(draft)):
         text, _ = decode_text(read_draft_bytes(Path(name)), name)
-        return Draft((), library=(text,), library_files=(name,))
-    return resolve_draft(draft)[0]
+        return Draft((), library=(text,), library_files=(name,)), []
+    read = resolve_draft(draft)[0]
+    gaps: Iterable[tuple[str, Place | Gap, str]]
+    try:  # the place of each placeholder
+        found = find_gaps(read.file) if read.file and not isinstance(draft, Draft) else None
+    except CitebedError:  # a PDF, or UTF-16
+        found = None
+    if found is not None:
+        gaps = [(each.file, each, each.written) for each in found]
+    else:  # the places of their sentences
+        wanted = [(each.places[at], each) for each in read.passages for at in each.wanted]
+        gaps = [(read.file_of(place), place, "") for place, _ in wanted]
+    return read, [
+        _finding(
+            "missing-citation",
+            _Reference("", file=file, line=place.line, column=place.column),
+            f"a citation is missing{f': {written}' if written else ''}", printed=written,
+        )
+        for file, place, written in gaps
+    ]  # fmt: skip
 
 
 @lru_cache(maxsize=4)
@@ -363,8 +389,8 @@ def _parse(given: str | Mapping[str, Any] | Document, number: int) -> Iterator[_
 # --- Keys and citing sentences ----------------------------------------------------------------
 
 
-def _check_keys(draft: Draft, listed: Sequence[_Reference], known: Set[str]) -> Iterator[_Finding]:
-    """Yield findings on cited keys without an entry, and on entries that are never cited."""
+def _citing_places(draft: Draft) -> dict[str, Place]:
+    """Return the place of the first sentence that cites each work."""
     places: dict[str, Place] = {}
     for passage in draft.passages:
         start = Place(passage.source, passage.line, passage.column)
@@ -372,6 +398,13 @@ def _check_keys(draft: Draft, listed: Sequence[_Reference], known: Set[str]) -> 
         for names, place in pairs:
             for name in names:
                 places.setdefault(name, place)
+    return places
+
+
+def _check_keys(
+    draft: Draft, listed: Sequence[_Reference], known: Set[str], places: Mapping[str, Place]
+) -> Iterator[_Finding]:
+    """Yield findings on cited keys without an entry, and on entries that are never cited."""
     if known and len(draft.library_files) >= len(draft.bibliography_files):
         for key in draft.cited.keys:
             if key not in known and is_key(key) and not key.isdigit():
@@ -379,7 +412,8 @@ def _check_keys(draft: Draft, listed: Sequence[_Reference], known: Set[str]) -> 
                 yield _finding("unknown-key", at, f"'{key}' is cited, but no entry has this key")
     cited = {entry.key for entry in draft.cited.entries} | set(draft.cited.keys)
     for each in listed:
-        if each.key not in cited and each.raw is not None and each.key == each.raw.key:
+        is_own = each.raw is not None and each.key == each.raw.key
+        if is_own and each.key not in cited and not is_placeholder(each.key):
             yield _finding("unused-entry", each, f"'{each.key}' is never cited")
 
 

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import count
 from operator import itemgetter
 from pathlib import Path
@@ -243,14 +244,26 @@ class _Finder:
                 if number in sentences:
                     at = sentences[number][0]
                     passage = self.draft.passages[at[0]]
-                    yield (*at, span.start), self._gap(path, span, passage, at[1])
+                    gap = self._gap(path, self._with_style(span), passage, at[1])
+                    yield (*at, span.start), gap
                 elif number in elsewhere:  # outside of prose, such as in a table
                     data = self.files[path]
                     start, end = data.rfind(b"\n", 0, span.start) + 1, data.find(b"\n", span.end)
                     line = data[start : end if end >= 0 else None].decode("utf-8", "replace")
                     words = _WORD.findall(re.sub(r"\\[A-Za-z]+", " ", span.lead or line))
                     passage = Passage(" ".join(words), sentences=(" ".join(words),), number=0)
-                    yield (*at, span.start), self._gap(path, span, passage, 0)
+                    yield (*at, span.start), self._gap(path, self._with_style(span), passage, 0)
+
+    def _with_style(self, span: Span) -> Span:
+        """Return a span of a file without citations in the style of the whole draft."""
+        if span.style is not _LATEX:
+            return span
+        return span._replace(style=self._style)
+
+    @cached_property
+    def _style(self) -> Style:
+        texts = (data.decode("latin-1") for data in self.files.values())
+        return _find_own_style("\n".join(texts), self.form)
 
     def claims(self, min_probability: float | None) -> Iterator[Ordered]:
         """Yield the sentences that lack a citation, with the place to put it if it is certain."""
@@ -329,6 +342,7 @@ class _Finder:
         if closed := _CLOSED.match(text, at):
             at = closed.end()
         own, blank = _find_own_style(text, self.form), "~" if self.form == "tex" else " "
+        own = self._style if own is _LATEX else own
         return Span(at, at, own._replace(before=f"{blank}{own.before}"))
 
 
@@ -399,6 +413,7 @@ _NO_HINT = frozenset(
 # --- Placeholders in the syntax of each format ----------------------------------------------------
 
 _TEX_COMMAND = compile_regex(r"\\([A-Za-z]*[Cc]ite[A-Za-z]*+)\*?")
+_CITING = compile_regex(_TEX_COMMAND.pattern + r"(?:\[[^][\n]*+\])*+\{([^{}]*+)\}")
 _NOTE_COMMAND = compile_regex(
     rf"\\(?:todo|fixme)\*?(?:\[[^][\n]*+\])?\{{\s*+{ADD_CITATION}[^{{}}\n]{{0,80}}\}}",
     re.IGNORECASE,
@@ -545,13 +560,19 @@ def _find_own_style(text: str, form: str) -> Style:
     if form == "typst":
         return _TYPST
     roles = [match["role"] for match in _ROLE.finditer(text)]
-    commands = [
-        name for name in _TEX_COMMAND.findall(text)
-        if is_citation(name) and name not in _NOT_IN_BRACKETS and not name[0].isupper()
+    every = [
+        name for name, keys in _CITING.findall(text)
+        if is_citation(name) and (form != "tex" or not is_placeholder(keys.strip() or "?"))
     ]  # fmt: skip
+    commands = [name for name in every if name not in _NOT_IN_BRACKETS and not name[0].isupper()]
     if form == "tex":
-        default = "autocite" if "{biblatex}" in text else "citep" if "natbib}" in text else "cite"
-        return Style(f"\\{most_common(commands, default)}{{", after="}")
+        uses = {  # a file without citations in brackets may have others, or load a package
+            "autocite": "biblatex}" in text or "textcite" in every,
+            "citep": "natbib}" in text or "citet" in every,
+        }
+        default = next((name for name, is_used in uses.items() if is_used), "")
+        name = most_common(commands, default)
+        return Style(f"\\{name}{{", after="}") if name else _LATEX
     if form == "rst":
         return Style(f":{most_common(roles, 'cite')}:`", after="`")
     if roles:

@@ -84,6 +84,71 @@ def test_finds_every_kind_with_its_place(collection: Path, draft: Path) -> None:
     assert "not-found" in repr(report)
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "places"),
+    [
+        ("d.tex", "Oaks \\citep{} grow,\n\\cite{a,?} too.\n\n"
+         "\\begin{tabular}{c}\\cite{}\\end{tabular}\n",
+         [(1, 13), (2, 9), (4, 25)]),
+        ("d.md", "Oaks [@a] grow [citation needed].\n\nElms [@].\n", [(1, 16), (3, 6)]),
+        ("d.txt", "Oaks grow [?].\n", [(1, 11)]),
+        ("d.typ", "= Oaks\nOaks grow @TODO.\n", [(2, 11)]),
+    ],
+)  # fmt: skip
+def test_placeholders_are_findings_with_their_place(
+    tmp_path: Path, name: str, text: str, places: list[tuple[int, int]]
+) -> None:
+    draft = tmp_path / name
+    draft.write_text(text)
+    report = check_draft(draft, None)
+    findings = report.findings.filter(kind="missing-citation")
+    assert findings.select("line", "column").rows() == places
+    assert set(findings["file"]) == {str(draft)}
+    assert report.fails("warning")
+    assert not any("no key" in note for note in report.notes)
+    form = {"d.tex": "tex", "d.md": "markdown", "d.txt": "text", "d.typ": "typst"}[name]
+    in_editor = check_draft(parse_draft(text, form), None)  # type: ignore[arg-type]
+    assert "missing-citation" in set(in_editor.findings["kind"])
+
+
+_OAK = "A. Silva. Oak Trees and Their Growth in Old Forests. 2001."
+_ELM = "C. Chen. On the Elms of the City and Their Enemies. Proceedings of Trees, 1995."
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "places"),
+    [
+        ("d.tex", f"Oaks \\cite{{a,b}}.\n\\begin{{thebibliography}}{{9}}\n\\bibitem{{a}} {_OAK}\n\n"
+         f"  \\bibitem[C]{{b}}\n{_ELM}\n\\end{{thebibliography}}\n", [("a", 3, 1), ("b", 5, 3)]),
+        ("d.md", f"Oaks [1, 2].\n\n# References\n\n[1] {_OAK}\n\n[2] {_ELM}\n",
+         [("1", 5, 1), ("2", 7, 1)]),
+        ("d.txt", f"Oaks (Silva 2001).\n\nReferences\n\n{_OAK}\n\n{_ELM}\n",
+         [("1", 5, 1), ("2", 7, 1)]),
+        ("d.rst", f"Oaks [1]_, [2]_.\n\n.. [1] {_OAK}\n.. [2] {_ELM}\n",
+         [("1", 3, 1), ("2", 4, 1)]),
+        ("d.typ", f"Oaks [1].\n\n= References\n\n[1] {_OAK}\n\n[2] {_ELM}\n",
+         [("1", 5, 1), ("2", 7, 1)]),
+    ],
+)  # fmt: skip
+def test_printed_references_have_a_place_and_a_number(
+    collection: Path, tmp_path: Path, name: str, text: str, places: list[tuple[str, int, int]]
+) -> None:
+    draft = tmp_path / name
+    draft.write_text(text)
+    report = citebed.open(collection).check(draft, this_year=2026)
+    assert report.findings.select("key", "line", "column").rows() == places
+    assert report.findings["kind"].to_list() == ["not-found", "wrong-year"]
+
+
+def test_references_of_a_bbl_file_have_their_place_in_it(collection: Path, tmp_path: Path) -> None:
+    (tmp_path / "d.tex").write_text("Oaks \\cite{b}.\n\\bibliography{gone}\n")
+    (tmp_path / "d.bbl").write_text(
+        f"\\begin{{thebibliography}}{{9}}\n\n\\bibitem{{b}}\n{_ELM}\n\\end{{thebibliography}}\n"
+    )
+    (row,) = citebed.open(collection).check(tmp_path / "d.tex", this_year=2026).rows
+    assert (row["key"], row["file"], row["line"]) == ("b", str(tmp_path / "d.bbl"), 3)
+
+
 def test_without_a_collection_only_keys_are_checked(draft: Path) -> None:
     report = check_draft(draft, None)
     kinds = set(report.findings["kind"])

@@ -88,6 +88,30 @@ def test_gaps_of_included_files_are_filled_there(tmp_path: Path) -> None:
     assert fill_spans(gaps.files[part], spans, gaps.form) == expected
 
 
+@pytest.mark.parametrize(
+    ("main", "chapter", "expected"),
+    [
+        ("\\usepackage{natbib}", "Elms [?].", "Elms \\citep{a}."),
+        ("\\usepackage[style=apa]{biblatex}", "Elms [?].", "Elms \\autocite{a}."),
+        ("Oaks \\parencite{oak}.", "Elms [?].", "Elms \\parencite{a}."),
+        ("Oaks \\parencite{oak}.", "\\citep{oak} \\cite{} \\cite{} [?].",
+         "\\citep{oak} \\cite{a} \\cite{a} \\citep{a}."),
+        ("", "\\citet{oak} and [?].", "\\citet{oak} and \\citep{a}."),
+        ("", "Elms [?].", "Elms \\cite{a}."),
+    ],
+)  # fmt: skip
+def test_a_chapter_is_filled_with_the_command_that_the_draft_uses(
+    tmp_path: Path, main: str, chapter: str, expected: str
+) -> None:
+    (tmp_path / "part.tex").write_text(chapter)
+    (tmp_path / "main.tex").write_text(
+        f"{main}\n\\begin{{document}}\\input{{part}}\\end{{document}}"
+    )
+    gaps = find_gaps(tmp_path / "main.tex")
+    spans = {gap.span: ["a"] for gap in gaps if gap.span is not None}
+    assert fill_spans(gaps.files[tmp_path / "part.tex"], spans, "tex").decode() == expected
+
+
 def test_notebooks_stay_valid_json(tmp_path: Path) -> None:
     cell = '{"cell_type": "markdown", "metadata": {}, "source": ["Oaks \\\\cite{}, elms [?].\\n"]}'
     text = f'{{"cells": [{cell}], "metadata": {{}}, "nbformat": 4, "nbformat_minor": 5}}'
