@@ -31,6 +31,8 @@ def check_lines(report: CheckReport) -> Iterator[str]:
             yield file or "the text"
         place = f"page {row['line']}" if _is_pdf(row) else f"{row['line']}:{row['column']}"
         yield f"  {place:>8}  {row['severity']:7}  {_describe(row)}"
+        if row["kind"] == "not-found":
+            yield f"{'':21}printed: {row['printed']}"
         if row["kind"] == "not-found" and row["nearest"]:
             yield f"{'':21}nearest: {row['nearest']}"
         elif row["kind"].startswith("wrong") and row["nearest"]:

@@ -6,6 +6,7 @@ collection; the first call builds a lookup, which lives as long as the collectio
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -24,6 +25,7 @@ from citebed.drafts.bibliography import (
     UNRESOLVED,
     document_from_entry,
     read_entries,
+    with_libraries,
 )
 from citebed.drafts.files import decode_text, read_draft_bytes
 from citebed.drafts.parsed_draft import is_key, is_placeholder
@@ -35,6 +37,7 @@ from citebed.frames import TableResult
 from citebed.options import option
 from citebed.records import Document, Problem
 from citebed.text.normalise import unique
+from citebed.wording import count, printable
 from citebed.writing.bib_fixes import Fix, fix_for
 from citebed.writing.gaps import Gap, find_gaps
 from citebed.writing.reference_check import NOT_FOUND, ReferenceChecker, ReferenceOptions, Verdict
@@ -79,6 +82,9 @@ _REFERENCES: dict[str, Any] = {
     "title": pl.String, "doc_id": pl.String, "nearest": pl.String, "nearest_id": pl.String,
     "message": pl.String,
 }  # fmt: skip
+_ITEM_ID = re.compile(r"[2-9A-NP-Z]{8}|[0-9a-fA-F-]{36}")
+"""The id of an item in a library of Zotero or Mendeley, which means nothing to its user."""
+_TITLE_LETTERS = 60
 _FIX = ("fix_line", "fix_column", "fix_end_line", "fix_end_column", "fix", "fix_before")
 """The columns of a `Fix`."""
 
@@ -96,6 +102,9 @@ class CheckOptions(ReferenceOptions):
     )
     hints: bool = option(
         False, "Also report sentences that hardly fit the work they cite (needs an index)."
+    )
+    bib: tuple[Path, ...] = option(
+        (), "Your .bib file, for a draft that does not name it, such as a chapter (repeatable)."
     )
     this_year: int | None = field(default_factory=lambda: datetime.now(UTC).year)
 
@@ -184,24 +193,33 @@ def check_draft(
     Without a collection, only keys and entries are checked.
     """
     options = options or CheckOptions()
-    read, findings = _read(draft)
+    read, findings = _read(draft, options.bib)
     listed, broken = _read_library(read.library, read.library_files)
     findings += broken
     cited = {entry.key for entry in read.cited.entries} | set(read.cited.keys)
     in_files = {each.key for each in listed}
     places = _citing_places(read)
-    printed = []
+    notes, printed = list[str](), []
     for number, entry in enumerate(read.cited.entries, 1):
         if entry.key not in in_files:
             named = (places[name] for name in (entry.key, entry.doi) if name in places)
-            key, place = entry.key or str(number), entry.place or next(named, Place())
+            place = entry.place or next(named, Place())
+            key = entry.title[:_TITLE_LETTERS] if _ITEM_ID.fullmatch(entry.key) else entry.key
+            key = key or str(number)
             stated = stated_from_text(entry.text, entry.title)
             printed.append(_reference_at(read, key, place)._replace(stated=stated))
     if read.passages or read.cited.entries or not read.library:
         findings += _check_keys(read, listed, in_files | {each.key for each in printed}, places)
         listed = [each for each in listed if each.key in cited]
     references = [*listed, *printed]
-    notes = []
+    unread = [key for key in read.cited.keys if is_key(key) and not key.isdigit()]
+    if unread and not (in_files or read.cited.entries or read.bibliography_files):
+        notes.append(
+            f"the draft names no bibliography, so {count(len(unread), 'cited key')} could not be "
+            "checked. Check the main file, or add --bib FILE"
+        )
+    elif not references and not read.library:
+        notes.append("the draft has no references")
     for note in read.notes:
         if UNRESOLVED in note:
             findings.append(_finding("missing-bibliography", _Reference("", file=read.file), note))
@@ -291,8 +309,9 @@ def _make_report(
 # --- Read references --------------------------------------------------------------------------
 
 
-def _read(draft: DraftLike) -> tuple[Draft, list[_Finding]]:
-    """Read a draft or a .bib file, and return findings on placeholders for citations."""
+def _read(draft: DraftLike, bib: Sequence[Path]) -> tuple[Draft, list[_Finding]]:
+    """Read a draft with more .bib files, or a .bib file alone, and return findings on placeholders
+    for citations."""
     is_path = isinstance(draft, Path) or (isinstance(draft, str) and may_be_path(draft))
     if is_path and is_bibtex_name(name := str(draft)):
         text, _ = decode_text(read_draft_bytes(Path(name)), name)
@@ -308,6 +327,11 @@ def _read(draft: DraftLike) -> tuple[Draft, list[_Finding]]:
     else:  # the places of their sentences
         wanted = [(each.places[at], each) for each in read.passages for at in each.wanted]
         gaps = [(read.file_of(place), place, "") for place, _ in wanted]
+    if bib:
+        texts = [decode_text(read_draft_bytes(path), str(path))[0] for path in bib]
+        read = with_libraries(read, texts)
+        if len(read.library) == len(read.library_files) + len(texts):
+            read = replace(read, library_files=(*read.library_files, *map(printable, bib)))
     return read, [
         _finding(
             "missing-citation",

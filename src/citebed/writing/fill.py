@@ -238,8 +238,8 @@ class Filling(TableResult):
         out, files, main = Path(out), self.filled(), self.gaps.path
         in_folder = out.is_dir() or bool(set(files) - {main})
         if in_folder and not out.is_dir() and (out.exists() or out.suffix == main.suffix):
-            what = "is a file, but several files change. Name a folder"
-            raise CitebedError(f"{printable(out)} {what}.")
+            what = "several files of the draft change. Name a folder instead of this file"
+            raise CitebedError(f"{printable(out)}: {what}.")
         targets = {path: out / _relative(path, main.parent) if in_folder else out for path in files}
         if taken := [target for target in targets.values() if target.exists()]:
             what = "exists already. Name a new file, or remove it"
@@ -247,7 +247,9 @@ class Filling(TableResult):
         own, new, start = self._own_bib(), self._new_entries(), b""
         bib = out / "references.bib" if in_folder else out.with_suffix(".bib")
         if own is not None:
-            bib = (out if in_folder else out.parent) / own.name
+            is_near = in_folder and own.resolve().is_relative_to(main.parent.resolve())
+            name = _relative(own, main.parent) if is_near else Path(own.name)
+            bib = (out if in_folder else out.parent) / name
             if bib.exists():  # the original's own
                 bib = out.with_name(f"{out.stem}-new.bib")
             elif self.gaps.form not in OFFICE:

@@ -177,8 +177,9 @@ def _as_parsed(stated: StatedReference) -> ParsedReference:
 
 _RENAMED, _RENAMED_NAMED, _MOST_CHANGES = 0.7, 0.4, 2
 _FAR_APART = 3
-_BLENDED = 3
-"""Words that a blended title takes at least from each of two titles."""
+_BLENDED, _LONG_PIECE = 2, 3
+"""Words that a blended title takes at least from each of two titles; fewer than the second number
+are weak evidence."""
 
 
 def _decide(
@@ -232,19 +233,24 @@ def _evidence(
         if each.title.relation == "same" and not each.title.is_cut and each.known.authors
     ]
     if titled and stated.authors and all(each.authors.relation == "other" for each in titled):
-        first, known = titled[0], titled[0].known
-        agrees = stated.year == known.year and first.same_venue is not False
-        fewest = 2 if first.named else 3 if agrees else 6
-        is_near = first.named or (first.years_apart or 0) <= _FAR_APART
+        # The record that agrees most: another work may have this title, but hardly in the same
+        # year and venue.
+        best = max(titled, key=lambda each: (bool(each.named), each.is_same_issue))
+        is_other_kind = stated.is_parsed and all(best.kinds) and len({*best.kinds}) > 1
+        other_venue = stated.is_parsed and bool(stated.venue and best.known.venue)
+        is_unclear = best.same_venue is None and not (is_other_kind or other_venue)
+        agrees = best.years_apart == 0 and is_unclear
+        fewest = 2 if best.named or best.is_same_issue else 3 if agrees else 6
+        is_near = best.named or (best.years_apart or 0) <= _FAR_APART
         several = any(
-            compare_authors(each.known.authors, known.authors).relation == "other"
-            for each in titled[1:]
+            compare_authors(each.known.authors, best.known.authors).relation == "other"
+            for each in titled
         )
-        if is_near and not several and is_distinctive(known.title, fewest):
-            return known, "the work with this title is by other authors"
+        if is_near and not several and is_distinctive(best.known.title, fewest):
+            return best.known, "the work with this title is by other authors"
     for each in ordered:
         is_work = each.known.type not in CONTAINERS and bool(title_words(each.known.title))
-        if each.named and is_work and title_words(stated.title):
+        if each.named and is_work and title_words(stated.title) and each.title.relation != "same":
             name = "DOI" if each.named == "doi" else "arXiv id"
             return each.known, f"its {name} belongs to another work"
     return _blend(stated, ordered)
@@ -254,7 +260,8 @@ def _blend(
     stated: StatedReference, ordered: Sequence[Comparison]
 ) -> tuple[CandidateDocument, str] | None:
     """Return the first of two works of these authors whose titles the stated title joins."""
-    ours, heads, tails = title_words(stated.title), [], []
+    ours = title_words(stated.title)
+    heads, tails = [], []
     for each in ordered:
         words = title_words(each.known.title)
         if (head := _common(ours, words)) >= _BLENDED:
@@ -264,13 +271,24 @@ def _blend(
     for (head, first), (tail, last) in product(heads, tails):
         if head + tail < len(ours) or max(head, tail) >= len(ours) or first is last:
             continue
-        both, year = (first, last), stated.year
-        of_one = any(each.known.year == year and each.same_venue is not False for each in both)
-        shares = (compare_authors(stated.authors, each.known.authors).share for each in both)
+        # A short piece is evidence if one of the works agrees in authors, year and venue.
+        is_short = min(head, tail) < _LONG_PIECE
+        of_one = any(
+            _has_same_authors(stated, each) and each.is_same_issue if is_short
+            else each.years_apart == 0 and each.same_venue is not False
+            for each in (first, last)
+        )  # fmt: skip
+        shares = (
+            compare_authors(stated.authors, each.known.authors).share for each in (first, last)
+        )
         if of_one and all(shares):
             reason = f"its title joins the titles of two works, with '{last.known.title}'"
             return first.known, reason
     return None
+
+
+def _has_same_authors(stated: StatedReference, each: Comparison) -> bool:
+    return compare_authors(stated.authors, each.known.authors).relation == "same"
 
 
 def _common(left: Sequence[str], right: Sequence[str]) -> int:
@@ -343,7 +361,8 @@ def _details(each: Comparison) -> Iterator[Detail]:
     if stated.arxiv and known.arxiv:
         what = f"the record has {known.arxiv}" if stated.arxiv != known.arxiv else ""
         yield Detail("arxiv", stated.arxiv, known.arxiv, what)
-    is_elsewhere = moved or other_venue or (apart or 0) > 1
+    unclear = each.same_venue is None and bool(stated.venue and known.venue)
+    is_elsewhere = moved or other_venue or unclear or (apart or 0) > 1
     if each.pages_differ is False or (each.pages_differ and not is_elsewhere):
         printed, record = stated.pages or "", known.pages or ""
         what = f"{printed}, but the record says {record}" if each.pages_differ else ""

@@ -56,7 +56,7 @@ class StatedReference:
 _OTHERS = re.compile(rf"{ET_AL}|,\s*(?:…|\.\.\.|\. \. \.)\s|\band \d+ (?:others|more)\b")
 _OTHERS_FIELD = re.compile(r"\band\s+others\b|\bet\.?\s+al\b", re.IGNORECASE)
 _PAGES = re.compile(
-    r"(?<![\d/.:–—-])(?:\d{1,6}:)?(\d{1,6})\s?[-–—]{1,2}\s?(?:\d{1,6}:)?(\d{1,6})(?![\d/:–—-])"
+    r"(?:(?<=\):)|(?<![\d/.:–—-])(?:\d{1,6}:)?)(\d{1,6})\s?[-–—]{1,2}\s?(?:\d{1,6}:)?(\d{1,6})(?![\d/:–—-])"
 )
 _LONGEST = 5000
 """Characters of a printed reference that are read."""
@@ -95,8 +95,9 @@ _RETRACTED = re.compile(
     re.IGNORECASE,
 )
 _NOTICE = re.compile(
-    r"(?i)\b(?:erratum|errata|corrigend\w+|addendum|appendix|correction (?:to|of|for)|comments? on"
-    r"|re(?:ply|sponse) to|review of|letters? to the|certification of|remarks? on)\b"
+    r"(?i)\b(?:erratum|errata|corrigend\w+|addendum|correction (?:to|of|for)|certification of)\b"
+    r"|(?:^|[:;.([–—-])\W*(?:appendix|comments? on|re(?:ply|sponse) to|review of|letters? to the"
+    r"|remarks? on)\b"
 )
 """Words that only one of two titles has if they are about each other."""
 _DROPPED = frozenset(("a", "an", "the", "and"))
@@ -167,7 +168,10 @@ def compare_titles(
         parsed = query.title_match or match
         is_part = abs(match.start - parsed.start) > 2 or parsed.end > match.end + 2
         overlaps = match.start < parsed.end and parsed.start < match.end
-        if overlaps and known.type not in CONTAINERS and not (is_part and match.cut):
+        printed = query.plain.plain[match.start : match.end + match.slips]
+        has_numbers = not match.slips or all(n in printed for n in numbers(known.title))
+        is_work = known.type not in CONTAINERS and not (is_part and match.cut)
+        if overlaps and has_numbers and is_work:
             is_cut = match.cut or is_part
             return TitleComparison("other" if is_about else "same", 1.0, is_cut=is_cut)
     ours, theirs = (title_words(original_title(title)) for title in (stated.title, known.title))
@@ -178,10 +182,10 @@ def compare_titles(
         return TitleComparison("same", 1.0)
     if _is_main(stated.title, right) or _is_main(known.title, left):
         return TitleComparison("same", 1.0, is_cut=True)
-    if stated.is_parsed and max(_slips(left, right)) <= 2:
-        return TitleComparison("same", 1.0)  # letters that a reader of PDFs got wrong
     if _part_numbers(ours) != _part_numbers(theirs):
         return TitleComparison("other")  # another part or year of a series
+    if stated.is_parsed and max(_slips(left, right)) <= 2:
+        return TitleComparison("same", 1.0)  # letters that a reader of PDFs got wrong
     matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
     changes = tuple(
         (" ".join(ours[a:b]), " ".join(theirs[c:d]))
@@ -213,9 +217,19 @@ def _is_main(title: str, plain: str) -> bool:
     )
 
 
+_REPEATED = re.compile(
+    r"(?i)\W*(?:[\w'’]+ forum\b|editor|guest editor|letters? to|session|preface|index\b|foreword"
+    r"|workshop on|research article|introduction to the|in memoriam|book review"
+    r"|(?:response|comments?|reply|panel)(?:\W*:| on\b| to\b))"
+)
+"""Starts of titles that several works of an issue may have."""
+
+
 def is_distinctive(title: str, fewest: int = 4) -> bool:
     """Return True if hardly two works have this title ("Editorial" and "Deep learning" may)."""
     words = [word for word in title_words(title) if word not in FUNCTION_WORDS]
+    if _REPEATED.match(title):
+        return False
     return len(words) >= fewest and sum(map(len, words)) >= 5 * fewest
 
 
@@ -360,8 +374,9 @@ def compare_authors(
     if not pairs and sure < _OVERLAP * size:
         relation = "other"
     elif not added and (and_others or not missing):
-        missing = ()
-        relation = "same" if list(pairs.values()) == sorted(pairs.values()) else "order"
+        missing = tuple(at for at in missing if at < min(pairs.values()))  # the first must be there
+        is_ordered = list(pairs.values()) == sorted(pairs.values())
+        relation = "missing" if missing else "same" if is_ordered else "order"
     elif not added or not missing:
         relation = "added" if added else "missing"
     else:
@@ -381,13 +396,21 @@ _PREPRINT = re.compile(r"arxiv|\bcorr\b|biorxiv|medrxiv|preprint|ssrn|eprint", r
 _PROCEEDINGS = re.compile(
     r"\b(?:proc\b|proceedings|conference|conf\b|symposium|workshop|companion)", re.IGNORECASE
 )
-_JOURNAL = re.compile(r"\bvol\.|\b\d{1,4}\s?\(\d{1,4}\)|\bJ\. |\bJournal\b|\bTrans")
+_VOLUME = re.compile(r"\b[Vv]ol\.|\b\d{1,4}\s?\(\d{1,4}\)|\b\d{1,3}, ?\d{1,2}(?:[-–]\d)? \(\d{4}\)")
+_JOURNAL = re.compile(_VOLUME.pattern + r"|\bJ\. |\bJournal\b|\bTrans")
+_PUBLISHER = re.compile(r"\b(?:Press|Wiley|Addison|Prentice|McGraw|Kaufmann|Elsevier|Publish\w+)\b")
 CONTAINERS = frozenset(("book", "proceedings", "collection", "periodical", "mvbook", "booklet"))
 _KINDS = {
     "inproceedings": "proceedings", "proceedings": "proceedings", "article": "journal",
     "book": "book", "inbook": "book", "incollection": "book", "phdthesis": "thesis",
     "mastersthesis": "thesis", "thesis": "thesis", "techreport": "report", "report": "report",
 }  # fmt: skip
+_NO_VENUE = FUNCTION_WORDS | frozenset(
+    """
+    proc proceedings conference conf international intl int annual symposium workshop
+    """.split()  # noqa: SIM905
+)
+"""Words of a venue that say nothing about which one it is."""
 _RANGE = re.compile(r"\s*(\d+)(?:\s*[-–—]+\s*(\d+))?\s*")
 
 
@@ -428,16 +451,21 @@ class Comparison:
         """True if words of the venues or their starts agree, or an acronym; ``None`` if unclear."""
         stated = self.stated.venue
         ours, theirs = (
-            [w for w in title_words(venue) if w not in FUNCTION_WORDS and not w.isdigit()]
+            [w for w in title_words(venue) if w not in _NO_VENUE and not w[0].isdigit()]
             for venue in (stated, self.known.venue or "")
         )
         if not ours or not theirs:
             return None
-        if len(ours) == 1 and stated.upper() == stated:
+        if len(ours) == 1 and (ours[0].upper() in stated or stated.upper() == stated):
             initials = "".join(word[0] for word in theirs)
             return True if ours[0] in initials or ours[0] in theirs else None
         starts = sum(any(o.startswith(t) or t.startswith(o) for t in theirs) for o in ours)
         return starts / len(ours) >= 0.5
+
+    @property
+    def is_same_issue(self) -> bool:
+        """True if year and venue agree."""
+        return self.years_apart == 0 and self.same_venue is True
 
     @cached_property
     def pages_differ(self) -> bool | None:
@@ -487,7 +515,9 @@ def _kind(type: str | None, venue: str | None, doi: str | None, text: str = "") 
         return "preprint"
     if _PROCEEDINGS.search(venue or text):
         return "proceedings"
-    return "journal" if _JOURNAL.search(venue or text) else ""
+    if not venue and _PUBLISHER.search(text):
+        return "book"
+    return "journal" if _JOURNAL.search(venue or text) or _VOLUME.search(text) else ""
 
 
 def compare(stated: StatedReference, query: ReferenceQuery, known: CandidateDocument) -> Comparison:

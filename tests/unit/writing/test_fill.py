@@ -259,7 +259,7 @@ def test_several_files_are_not_written_to_a_folder_named_like_a_draft(
     draft.write_text(TEXT.replace("\\bibliographystyle", "\\input{chapter}\n\\bibliographystyle"))
     filling = fill_draft(draft, recommender)
     filling.accept_first()
-    with pytest.raises(CitebedError, match="several files change"):
+    with pytest.raises(CitebedError, match="several files of the draft change"):
         filling.write(tmp_path / "out.tex")
     assert not (tmp_path / "out.tex").exists()
     assert {path.name for path in filling.write(tmp_path / "out")} >= {"draft.tex", "chapter.tex"}

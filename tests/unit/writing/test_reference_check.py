@@ -155,6 +155,77 @@ def test_works_that_the_collection_does_not_hold_are_not_accused(
     assert check(checker, oaks(**changes)).name == NOT_HELD
 
 
+SMALL = {**OAKS, "title": "Pruning Oaks", "authors": ["Roe, Rob"], "doi": None, "pages": None}
+ISSUE = {"title": "Pruning Oaks", "authors": ("Silva, Petra",), "doi": None, "pages": None}
+
+
+@pytest.mark.parametrize(
+    ("records", "changes", "name"),
+    [
+        # a short title under other authors: only year and venue together are evidence
+        ([SMALL], {}, NOT_FOUND),
+        ([SMALL], {"year": 2002}, NOT_HELD),
+        ([SMALL], {"venue": "Annals of Forests"}, NOT_HELD),
+        ([SMALL, {**SMALL, "doc_id": "b", "authors": ["Poe, Pat"], "year": 1990}], {}, NOT_HELD),
+        ([{**SMALL, "title": "Surveyor's Forum: Pruning Oaks"}],
+         {"title": "Surveyor's Forum: Pruning Oaks"}, NOT_HELD),
+        # two short pieces of titles by the same authors: authors, year and venue must agree
+        ([{**SMALL, "title": "Design of Small Parks"}, {**SMALL, "title": "Paths between Trees"}],
+         {"title": "Design of between Trees", "authors": ("Roe, Rob",)}, NOT_FOUND),
+        ([{**SMALL, "title": "Design of Small Parks"}, {**SMALL, "title": "Paths between Trees"}],
+         {"title": "Design of between Trees", "authors": ("Roe, Rob",), "venue": ""}, NOT_HELD),
+    ],
+)  # fmt: skip
+def test_weak_titles_need_more_evidence(
+    records: list[dict[str, object]], changes: dict[str, object], name: str
+) -> None:
+    numbered = [{**each, "doc_id": str(number)} for number, each in enumerate(records)]
+    checker = ReferenceChecker(pl.DataFrame(numbered, infer_schema_length=None))
+    verdict = check(checker, oaks(**(ISSUE | changes)))
+    assert verdict.name == name, verdict.reason
+
+
+def test_a_list_that_is_cut_must_begin_with_the_first_author(checker: ReferenceChecker) -> None:
+    verdict = check(checker, oaks(authors=("de la Cruz, Juan",), and_others=True))
+    assert verdict.name == WRONG
+    assert "without Bo Böhm" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("record", "text"),
+    [
+        # reports of two years, with one letter between their titles
+        ({"title": "Overview of the Tree Book Search Lab 2015", "year": 2015},
+         "B. Böhm, J. de la Cruz, A. M. Ash. 2016. Overview of the Tree Book Search Lab 2016. "
+         "In Proceedings of Trees. 351–370."),
+        # the same title in a journal and in proceedings
+        ({"venue": "Proceedings of the 38th Conference on Trees", "type": "inproceedings"},
+         "B. Böhm, J. de la Cruz, A. M. Ash. 2001. The Colour of Oak Trees: A Behavioural Study of "
+         "Old Forests. Foundations of Trees 9, 3-4 (2001), 91–208."),
+        # an acronym that the name of the venue does not show
+        ({"venue": "Proceedings of the 8th Conference on Information"},
+         "B. Böhm, J. de la Cruz, A. M. Ash. 2001. The Colour of Oak Trees: A Behavioural Study of "
+         "Old Forests. In Proc. of TREEX. 279–280."),
+    ],
+)  # fmt: skip
+def test_other_versions_in_print_are_no_error(record: dict[str, object], text: str) -> None:
+    checker = ReferenceChecker(pl.DataFrame([{**OAKS, **record}], infer_schema_length=None))
+    assert check(checker, stated_from_text(text)).name in (FINE, NOT_HELD)
+
+
+def test_pages_after_an_issue_are_read() -> None:
+    assert stated_from_text("B. Böhm. End to the Oaks. Trees, 12(3):772–774, 1966.").pages == (
+        "772–774"
+    )
+
+
+def test_a_word_such_as_response_is_a_notice_only_at_the_start() -> None:
+    record = {**OAKS, "title": "Oak Cells Die in Response to Damage of Old Forests"}
+    stated = oaks(title="Oak Cells Die in Dopamine to Damage of Old Forests")
+    verdict = check(ReferenceChecker(pl.DataFrame([record], infer_schema_length=None)), stated)
+    assert {detail.field for detail in verdict.details} == {"title"}
+
+
 def test_a_complete_collection_makes_absent_works_not_found(checker: ReferenceChecker) -> None:
     stated = oaks(title="Whales and Their Songs in Winter", doi=None)
     assert check(checker, stated, complete=True).name == NOT_FOUND
