@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -28,6 +29,7 @@ from scipy.optimize import minimize
 
 import citebed
 from citebed.collection import load_profile, read_exclusions
+from citebed.drafts import Draft, read_draft
 from citebed.retrieval.recommend.recommender import Recommender
 from citebed.text.markers import markers
 from citebed.text.normalise import fold
@@ -164,9 +166,6 @@ def thesis(folder: Path) -> Iterator[Emptied]:
         yield Emptied("thesis", path.stem, text, ".tex", cites)
 
 
-_PLAIN = re.compile(r"[{}%&#_$~^\\]")
-
-
 _SPECIAL = re.compile(r"[{}%&#_$~^\\]")
 
 
@@ -288,31 +287,33 @@ def suggestion_rows(work: Path, data: Path) -> list[str]:
 
 
 class Sentences(NamedTuple):
-    """The features of sentences, and whether they cite."""
+    """The features of sentences, whether they cite, the first words of each, and its paper."""
 
     table: np.ndarray
     cites: np.ndarray
+    starts: list[str]
+    papers: list[str]
 
 
-def read_sentences(drafts: Iterable[Emptied]) -> Sentences:
-    """Return the sentences of papers; those that cite are those with gaps."""
-    rows, cites = [], []
+def read_sentences(drafts: Iterable[Draft]) -> Sentences:
+    """Return the sentences of papers; a placeholder counts as a citation."""
+    tables, cites, starts, papers = [], [], [], []
+    for number, draft in enumerate(drafts):
+        sentences, table = claims.claim_features(draft)
+        tables.append(table)
+        cites += [claims.cites(*each) for each in sentences]
+        starts += [passage.sentences[at][:3] for passage, at in sentences]
+        papers += [str(number)] * len(sentences)
+    return Sentences(np.vstack(tables), np.array(cites, float), starts, papers)
+
+
+def read_emptied(drafts: Iterable[Emptied]) -> Iterator[Draft]:
+    """Yield drafts with placeholders for their citations."""
     for draft in drafts:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"{draft.name}{draft.ending}"
             path.write_text(draft.text)
-            gaps = find_gaps(path)
-        citing = {(gap.passage.number, gap.sentence) for gap in gaps}
-        sentences = [
-            (passage, number)
-            for passage in gaps.draft.passages
-            if not passage.silent
-            for number in range(len(passage.sentences))
-        ]
-        if sentences:
-            rows.append(claims.claim_features(sentences))
-            cites += [(passage.number, number) in citing for passage, number in sentences]
-    return Sentences(np.vstack(rows), np.array(cites, float))
+            yield find_gaps(path).draft
 
 
 def learn(parts: Sequence[Sentences], penalty: float = 30.0) -> tuple[np.ndarray, float]:
@@ -333,32 +334,51 @@ def learn(parts: Sequence[Sentences], penalty: float = 30.0) -> tuple[np.ndarray
     return weights, float(fitted[-1] - weights @ mean)
 
 
-def claim_rows(sets: dict[str, Sentences]) -> list[str]:
-    """Return the table of ``--find-gaps``: learned from one field, tested on another."""
+def learn_both(parts: Sequence[Sentences]) -> list[tuple[np.ndarray, float]]:
+    """Return the models for drafts with some citations, and without any."""
+    size = len(claims.FEATURES) - len(claims.AROUND)
+    models = [learn(parts), learn([part._replace(table=part.table[:, :size]) for part in parts])]
+    none = np.zeros(len(claims.AROUND))
+    return [models[0], (np.concatenate([models[1][0], none]), models[1][1])]
+
+
+def claim_rows(sets: dict[str, Sentences], tested: Sequence[str]) -> list[str]:
+    """Return the table of ``--find-gaps``: learned from other fields than the tested one."""
     lines = [
-        "| learned from | tested on | sentences that cite | rule | precision | recall |",
-        "| :-- | :-- | --: | :-- | --: | --: |",
+        "| tested on | sentences that cite | rule | precision | recall | F1 |",
+        "| :-- | --: | :-- | --: | --: | --: |",
     ]
-    names = list(claims.FEATURES)
-    for test, part in sets.items():
-        others = [name for name in sets if name not in (test, "thesis")]
-        weights, constant = learn([sets[name] for name in others])
-        odds = part.table @ weights + constant
-        probability = 1 / (1 + np.exp(-odds))
-        by = {name: part.table[:, names.index(name)] for name in names}
+    for test in tested:
+        part = sets[test]
+        field = test.partition(",")[0]
+        others = [name for name in sets if not name.startswith((field, "thesis"))]
+        likely, alone = (
+            1 / (1 + np.exp(-(part.table @ weights + constant)))
+            for weights, constant in learn_both([sets[name] for name in others])
+        )
         rules = {
-            'baseline: others\' work named, no "we"': (by["others"] > 0) & (by["own"] == 0),
-            **{
-                f"probability ≥ {least:.1f}": probability >= least for least in (0.5, 0.6, 0.7, 0.8)
-            },
+            'does not begin with "We"': np.array([start != "We " for start in part.starts]),
+            **{f"probability ≥ {least}": likely >= least for least in (0.2, 0.3, 0.4, 0.5)},
+            "draft without citations: probability ≥ 0.2": alone >= 0.2,
+            "draft without citations: probability ≥ 0.3": alone >= 0.3,
         }
+        rng = np.random.default_rng(1)
+        papers = np.array(part.papers)
+        rows = [np.flatnonzero(papers == name) for name in dict.fromkeys(part.papers)]
+        draws = [np.concatenate([rows[at] for at in rng.integers(len(rows), size=len(rows))])
+                 for _ in range(500)]  # fmt: skip
         for at, (rule, chosen) in enumerate(rules.items()):
             right = part.cites[chosen].sum()
             precision = f"{right / chosen.sum():.2f}" if chosen.any() else "–"
-            about = f"{part.cites.sum():,.0f} of {len(part.cites):,}" if at == 0 else ""
-            head = f"{', '.join(others) if at == 0 else ''} | {test if at == 0 else ''}"
-            recall = right / part.cites.sum()
-            lines.append(f"| {head} | {about} | {rule} | {precision} | {recall:.2f} |")
+            f1 = 2 * right / (chosen.sum() + part.cites.sum())
+            spread = [
+                2 * (part.cites * chosen)[d].sum() / max(1, (part.cites + chosen)[d].sum())
+                for d in draws
+            ]
+            low, high = np.quantile(spread, (0.025, 0.975))
+            about = f"{test} | {part.cites.sum():,.0f} of {len(part.cites):,}" if at == 0 else " | "
+            found = f"{precision} | {right / part.cites.sum():.2f} | {f1:.2f}"
+            lines.append(f"| {about} | {rule} | {found} [{low:.2f}, {high:.2f}] |")
     return lines
 
 
@@ -374,17 +394,30 @@ def main() -> None:
     data = shared_data("acm-cr").parent
     tables = {}
     if given.only != "suggestions":
+        pdfs = sorted((data / "acm-cr" / "pdf").glob("*.pdf"))
+        names = {path.stem for path in pdfs}
+        rest = (each for each in acm_cr(data / "acm-cr" / "papers") if each.name not in names)
+        with tarfile.open(data / "formats" / "real-jats.tar.xz") as archive:
+            archive.extractall(given.work / "jats", filter="data")
+        jats = [*journals(data / "journals"), *journals(given.work / "jats" / "real-jats")]
         sets = {
-            "computer science (ACM-CR)": read_sentences(acm_cr(data / "acm-cr" / "papers")),
-            "life sciences and others (journals)": read_sentences(journals(data / "journals")),
-            "thesis": read_sentences(thesis(data / "theses" / "153957")),
+            "computer science, 14 papers": read_sentences(map(read_draft, pdfs)),
+            "computer science, citing paragraphs of 36 papers": read_sentences(read_emptied(rest)),
+            "life sciences, 25 papers": read_sentences(
+                read_emptied(each for each in jats if each.cites)
+            ),
+            "thesis in physics": read_sentences(read_emptied(thesis(data / "theses" / "153957"))),
         }
-        tables["claims"] = claim_rows(sets)
+        tested = [name for name in sets if "paragraphs" not in name]
+        tables["claims"] = claim_rows(sets, tested)
         if given.train:
-            weights, constant = learn([part for name, part in sets.items() if name != "thesis"])
-            named = zip(claims.FEATURES, weights.round(4).tolist(), strict=True)
-            about = "bench/fill.py --train, from 50 papers of ACM-CR and 17 journal papers"
-            values = {"about": about, "constant": round(constant, 4), "weights": dict(named)}
+            learned = [part for name, part in sets.items() if not name.startswith("thesis")]
+            about = "bench/fill.py --train, from 50 papers of ACM-CR and 25 of life sciences"
+            values: dict[str, object] = {"about": about}
+            both = zip(("some citations", "no citations"), learn_both(learned), strict=True)
+            for name, (weights, constant) in both:
+                named = dict(zip(claims.FEATURES, weights.round(4).tolist(), strict=True))
+                values[name] = {"constant": round(constant, 4), "weights": named}
             MODEL.write_text(json.dumps(values, indent=1) + "\n")
     if given.only != "claims":
         tables["suggestions"] = suggestion_rows(given.work, data)

@@ -44,7 +44,8 @@ class FillOptions:
     )
     gap_probability: float | None = option(
         None,
-        "With --find-gaps: show only sentences with at least this probability to lack a citation.",
+        "With --find-gaps: show only sentences with at least this probability to lack a citation "
+        "(default: 0.3).",
         min=0.0,
         max=1.0,
     )

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from citebed.drafts import parse_draft
 from citebed.errors import CitebedError
+from citebed.writing.claims import claim_features, find_claims
 from citebed.writing.gaps import Gaps, fill_spans, find_gaps
 
 
@@ -193,6 +195,39 @@ def test_claims_are_filled_before_the_full_stop(tmp_path: Path) -> None:
     assert gap.probability is not None
     new = fill_spans(text.encode(), {gap.span: ["key"]}, "tex").decode()
     assert new == text.replace("collections.", "collections~\\cite{key}.")
+
+
+SENTENCE = "Large oaks were found to store more water than small oaks in dry summers."
+
+
+def test_claims_beside_citations_are_more_likely() -> None:
+    def probability(before: str, after: str) -> float:
+        text = f"# Background\n\n{before} {SENTENCE} {after}\n\nElms are tall trees [@e].\n"
+        found = find_claims(parse_draft(text, "markdown"), 0)
+        return next(each for passage, at, each in found if passage.sentences[at] == SENTENCE)
+
+    plain, cited = "Pines burn in dry summers.", "Pines burn in dry summers [@a]."
+    both, one, none = (
+        probability(cited, cited),
+        probability(cited, plain),
+        probability(plain, plain),
+    )
+    assert both > one > none
+
+
+def test_only_what_other_sentences_cite_counts() -> None:
+    """A sentence has the same features whether it cites or not."""
+    text = f"# Background\n\n{SENTENCE[:-1]}{{}}. Elms are tall trees of the city [@e].\n"
+    rows = [claim_features(parse_draft(text.format(c), "markdown"))[1][0] for c in ("", " [@a]")]
+    assert rows[0].tolist() == rows[1].tolist()
+
+
+def test_a_draft_without_citations_has_claims() -> None:
+    draft = parse_draft(f"# Introduction\n\nRecent studies have shown growth. {SENTENCE}\n")
+    assert find_claims(draft, 0)
+    assert not find_claims(draft, 1)
+    with pytest.raises(CitebedError, match="'de'"):
+        find_claims(parse_draft("Die Eichen wachsen langsam und werden sehr alt. " * 5))
 
 
 def test_a_file_of_placeholders_is_refused(tmp_path: Path) -> None:
