@@ -123,6 +123,25 @@ ZOTERO_RDF = b"""<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#
 </rdf:RDF>
 """
 
+OPF = b"""<?xml version='1.0' encoding='utf-8'?>
+<package xmlns="http://www.idpf.org/2007/opf" unique-identifier="uuid_id" version="2.0">
+  <metadata xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:opf="http://www.idpf.org/2007/opf">
+    <dc:identifier opf:scheme="calibre" id="calibre_id">7</dc:identifier>
+    <dc:title>Sorting apples</dc:title>
+    <dc:creator opf:file-as="Muster, Anna" opf:role="aut">Anna Muster</dc:creator>
+    <dc:creator opf:file-as="Wort, Tom" opf:role="trl">Tom Wort</dc:creator>
+    <dc:date>2010-08-15T00:00:00+00:00</dc:date>
+    <dc:description>&lt;p&gt;We sort &lt;b&gt;apples&lt;/b&gt;.&lt;/p&gt;</dc:description>
+    <dc:publisher>Fruit Press</dc:publisher>
+    <dc:identifier opf:scheme="ISBN">9783161484100</dc:identifier>
+    <dc:identifier opf:scheme="DOI">10.1234/Fruit.7</dc:identifier>
+    <dc:language>eng</dc:language>
+    <dc:subject>apples</dc:subject>
+    <dc:subject>Trees</dc:subject>
+    <meta name="calibre:series" content="Fruits of the world"/>
+  </metadata>
+</package>
+"""
 NBIB = b"""PMID- 101
 OWN - NLM
 DP  - 2010 Aug 15

@@ -227,6 +227,7 @@ SAMPLES: dict[str, bytes] = {
     "dblp-xml": library.DBLP_XML,
     "arxiv-atom": library.ARXIV_ATOM,
     "zotero-rdf": library.ZOTERO_RDF,
+    "opf": library.OPF,
     "trec-topics": TREC_TOPICS,
     "trec-documents": TREC_DOCUMENTS,
     "smart": SMART,

@@ -54,12 +54,12 @@ _EXPORTS = (
     (r"\.enl[xp]?$|\.eni$", "EndNote's library. In EndNote choose File, Export, as XML or RIS"),
     (
         r"(?:^|/)metadata\.db$",
-        "Calibre's database. In Calibre create a catalogue, as BibTeX or CSV",
+        "Calibre's database, in an unknown form. In Calibre create a catalogue, as BibTeX or CSV",
     ),
 )
 """What files of reference managers are, by their names, and what to export instead."""
 _DATABASE = (
-    "which citebed does not read; of databases, it reads Zotero's (zotero.sqlite). Export the "
+    "which citebed does not read; of databases, it reads Zotero's and Calibre's. Export the "
     "library as BibTeX, RIS or CSL-JSON"
 )
 

@@ -21,6 +21,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from tests.library_samples import OPF
 from tests.pdfs import set_paper
 from tests.zotero_databases import VERSIONS, Item, LibraryWriter, write_library
 
@@ -620,6 +621,65 @@ def test_a_database_of_another_program_is_ignored_with_advice(tmp_path: Path) ->
     (tmp_path / "one.bib").write_text("@misc{one, title = {On Zebras}}")
     report = imported(tmp_path, tmp_path / "metadata.db", tmp_path / "one.bib")
     assert report.problems["what"].str.contains("Calibre").to_list() == [True]
+
+
+# --- Calibre ----------------------------------------------------------------------------------
+
+# The tables of Calibre 7 that have the records, without indexes and triggers
+CALIBRE = """
+CREATE TABLE books (id INTEGER PRIMARY KEY AUTOINCREMENT,
+    title TEXT NOT NULL DEFAULT 'Unknown' COLLATE NOCASE, sort TEXT COLLATE NOCASE,
+    pubdate TIMESTAMP DEFAULT CURRENT_TIMESTAMP, series_index REAL NOT NULL DEFAULT 1.0,
+    author_sort TEXT COLLATE NOCASE, path TEXT NOT NULL DEFAULT "", uuid TEXT);
+CREATE TABLE authors (id INTEGER PRIMARY KEY, name TEXT NOT NULL, sort TEXT COLLATE NOCASE);
+CREATE TABLE tags (id INTEGER PRIMARY KEY, name TEXT NOT NULL COLLATE NOCASE);
+CREATE TABLE publishers (id INTEGER PRIMARY KEY, name TEXT NOT NULL, sort TEXT COLLATE NOCASE);
+CREATE TABLE series (id INTEGER PRIMARY KEY, name TEXT NOT NULL, sort TEXT COLLATE NOCASE);
+CREATE TABLE comments (id INTEGER PRIMARY KEY, book INTEGER NOT NULL, text TEXT NOT NULL);
+CREATE TABLE identifiers (id INTEGER PRIMARY KEY, book INTEGER NOT NULL,
+    type TEXT NOT NULL DEFAULT "isbn" COLLATE NOCASE, val TEXT NOT NULL COLLATE NOCASE);
+CREATE TABLE data (id INTEGER PRIMARY KEY, book INTEGER NOT NULL,
+    format TEXT NOT NULL COLLATE NOCASE, uncompressed_size INTEGER NOT NULL, name TEXT NOT NULL);
+CREATE TABLE books_authors_link (id INTEGER PRIMARY KEY, book INTEGER NOT NULL, author INTEGER);
+CREATE TABLE books_tags_link (id INTEGER PRIMARY KEY, book INTEGER NOT NULL, tag INTEGER);
+CREATE TABLE books_publishers_link (id INTEGER PRIMARY KEY, book INTEGER, publisher INTEGER);
+CREATE TABLE books_series_link (id INTEGER PRIMARY KEY, book INTEGER, series INTEGER);
+INSERT INTO books (title, pubdate, path) VALUES
+    ('On apples', '2010-08-15 00:00:00+00:00', 'Anna Muster/On apples (1)'),
+    ('Undated', '0101-01-01 00:00:00+00:00', 'Plato/Undated (2)');
+INSERT INTO authors VALUES (1, 'Al Roe', 'Roe, Al'), (2, 'Anna Muster', 'Muster, Anna'),
+    (3, 'Plato', 'Plato');
+INSERT INTO books_authors_link VALUES (1, 1, 2), (2, 1, 1), (3, 2, 3);
+INSERT INTO tags VALUES (1, 'fruit'), (2, 'Trees');
+INSERT INTO books_tags_link VALUES (1, 1, 1), (2, 1, 2);
+INSERT INTO publishers VALUES (1, 'Fruit Press', ''); INSERT INTO series VALUES (1, 'Fruits', '');
+INSERT INTO books_publishers_link VALUES (1, 1, 1); INSERT INTO books_series_link VALUES (1, 1, 1);
+INSERT INTO comments VALUES (1, 1, '<div><p>About <b>apples</b> &amp; pears.</p></div>');
+INSERT INTO identifiers VALUES (1, 1, 'isbn', '9783161484100'), (2, 1, 'doi', '10.1234/fruit.7');
+INSERT INTO data VALUES (1, 1, 'PDF', 9, 'On apples - Anna Muster'), (2, 1, 'EPUB', 9, 'On apples');
+"""
+
+
+def test_a_library_of_calibre_gives_books_and_their_pdfs(tmp_path: Path) -> None:
+    books = tmp_path / "Calibre" / "Anna Muster" / "On apples (1)"
+    books.mkdir(parents=True)
+    with closing(sqlite3.connect(tmp_path / "Calibre" / "metadata.db")) as database, database:
+        database.executescript(CALIBRE)
+    (books / "On apples - Anna Muster.pdf").write_bytes(set_paper())
+    (books / "metadata.opf").write_bytes(OPF)  # Calibre's copy of the record, here an old one
+    report = imported(tmp_path, tmp_path / "Calibre")
+    assert report.problems.filter(kind="skipped").height == 0
+    found = documents(tmp_path / "c")
+    assert sorted(found) == ["On apples", "Undated"]
+    apples, undated = found["On apples"], found["Undated"]
+    assert (apples["authors"], apples["date"], apples["publisher"], apples["venue"]) == (
+        ["Muster, Anna", "Roe, Al"], "2010-08-15", "Fruit Press", "Fruits",
+    )  # fmt: skip
+    assert (apples["doi"], apples["isbn"], apples["abstract"], apples["keywords"]) == (
+        "10.1234/fruit.7", "9783161484100", "About apples & pears.", ["fruit", "Trees"],
+    )  # fmt: skip
+    assert apples["records"] == 2  # with its PDF, which has another title
+    assert (undated["authors"], undated["date"], undated["year"]) == (["Plato"], None, None)
 
 
 # --- The local API ----------------------------------------------------------------------------

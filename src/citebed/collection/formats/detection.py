@@ -42,6 +42,7 @@ FORMATS = _FormatTable(
         "dblp-xml": "xml_records",
         "arxiv-atom": "catalogues",
         "zotero-rdf": "zotero",
+        "opf": "zotero",
         "trec-topics": "trec",
         "trec-documents": "trec",
         "smart": "smart",

@@ -1,6 +1,7 @@
 """Exports of Zotero: RDF, and JSON as Better BibTeX exports it or the Zotero API returns it.
 
-In RDF, an item refers to the journal, book or series that contains it.
+In RDF, an item refers to the journal, book or series that contains it. Books of Calibre become
+items of Zotero's API, too.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from citebed.collection.formats.base import Chunk
 from citebed.collection.formats.fields import (
@@ -246,3 +248,42 @@ ZOTERO_JSON = json_format(
     _parse_json_item,
     into=("items",),
 )
+
+# --- Calibre ----------------------------------------------------------------------------------
+
+
+def book_item(
+    names: Iterable[str], ids: Mapping[str, str], tags: Iterable[str], date: str, **fields: str
+) -> dict[str, Any]:
+    """Return a book of Calibre in the form of Zotero's API; ``names`` are ``Smith, John``."""
+    parts = [name.partition(", ") for name in names]
+    return {
+        "itemType": "book",
+        "creators": [{"lastName": last, "firstName": first} if first else {"name": last}
+                     for last, _, first in parts],
+        # Calibre writes the year 101 if it does not know the date.
+        "date": "" if date.startswith("0101") else date[:10],
+        "tags": [{"tag": tag} for tag in tags], "ISBN": ids.get("isbn"), "DOI": ids.get("doi"),
+        "url": ids.get("url") or ids.get("uri"), "archiveID": ids.get("arxiv"), **fields,
+    }  # fmt: skip
+
+
+def _parse_opf(root: Element, chunk: Chunk) -> Iterator[Record]:
+    for book in children(root, "metadata"):
+        names = [
+            attribute(each, "file-as") or inner_text(each)
+            for each in children(book, "creator")
+            if attribute(each, "role") in ("", "aut")
+        ]
+        ids = {attribute(e, "scheme").lower(): inner_text(e) for e in children(book, "identifier")}
+        series = [attribute(each, "content") for each in children(book, "meta")
+                  if attribute(each, "name") == "calibre:series"]  # fmt: skip
+        yield _parse_json_item(JsonObject(source_line(root, chunk), book_item(
+            names, ids, map(inner_text, children(book, "subject")), text_at(book, "date"),
+            title=text_at(book, "title"), publisher=text_at(book, "publisher"),
+            series="; ".join(series), abstractNote=text_at(book, "description"),
+            language=text_at(book, "language"),
+        )))  # fmt: skip
+
+
+OPF = xml_format("opf", "OPF (Calibre)", ("package",), _parse_opf, "idpf.org/2007/opf")

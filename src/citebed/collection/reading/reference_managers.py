@@ -1,4 +1,4 @@
-"""Read the libraries of Zotero: its database, and its local API.
+"""Read the libraries of Zotero (its database and its local API) and of Calibre (its database).
 
 A library becomes a file of JSON lines in the form of Zotero's API, which the format `zotero-json`
 reads. Each item also has its ``groups`` (paths of collections), ``notes`` and ``annotations``.
@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from citebed.collection.formats.zotero import book_item
 from citebed.collection.reading.sources import SourceFile, SourceNames, translate_os_errors
 from citebed.errors import CitebedError
 from citebed.files.database_copies import DatabaseCopy, is_database, open_copy
@@ -52,7 +53,7 @@ class OpenedLibraries(NamedTuple):
 def open_libraries(
     files: list[SourceFile], paths: Sequence[str | Path], folder: Path, names: SourceNames
 ) -> OpenedLibraries:
-    """Replace Zotero's databases among the files by their items and PDFs.
+    """Replace databases of Zotero and Calibre among the files by their items and PDFs.
 
     ``paths`` are what the user named: citebed reads stored PDFs if that is Zotero's folder, not if
     it is the database itself. ``folder`` is for temporary files.
@@ -65,9 +66,12 @@ def open_libraries(
                 continue
         storage, records = file.path.parent / "storage", folder / f"{len(opened.stored)}.jsonl"
         with open_copy(file.path, folder / "database") as database:
-            if not database.has("itemDataValues"):
+            if (items := _read_items(database, file, folder)) is None:
                 continue  # another program's, which the import report names
-            attached = write_items(records, _zotero_items(database, _citation_keys(file, folder)))
+            attached = write_items(records, items)
+        copies = {each.name for each in files if each.path.name == "metadata.opf"
+                  and each.path.is_relative_to(file.path.parent)}  # fmt: skip
+        by_name = {name: each for name, each in by_name.items() if name not in copies}
         by_name[file.name] = SourceFile(records, file.name)
         stored = opened.stored.setdefault(names.name_of(storage), set())
         by_path = by_path or {os.path.realpath(each.path): each for each in files}
@@ -90,6 +94,14 @@ def open_libraries(
             advice = "name the folder of linked files, too, to read them"
             opened.problems.append((file.name, Problem(1, f"{what}; {advice}", "ignored")))
     return opened._replace(files=sorted(by_name.values(), key=lambda file: file.name))
+
+
+def _read_items(database: DatabaseCopy, file: SourceFile, folder: Path) -> Iterator[Item] | None:
+    """Return the items of a database, or ``None`` if it is not one of Zotero or Calibre."""
+    if database.has("itemDataValues"):
+        return _zotero_items(database, _citation_keys(file, folder))
+    is_calibre = all(database.has(name) for name in _CALIBRE_TABLES)
+    return map(_calibre_item, database.rows(_BOOKS)) if is_calibre else None
 
 
 def _is_in_storage(path: Path, storage: Path) -> bool:
@@ -225,6 +237,35 @@ def _citation_keys(file: SourceFile, folder: Path) -> dict[tuple[Any, Any], str]
             return {}
         rows = database.rows("SELECT libraryID, itemKey, citationKey FROM citationkey")
         return {(library, key): str(name) for library, key, name in rows}
+
+
+# --- Calibre's database -----------------------------------------------------------------------
+
+_LINKED = "SELECT json_group_array({}) FROM (SELECT * FROM books_{table}_link AS link JOIN {table} "
+_LINKED += "ON {table}.id = link.{column} WHERE link.book = book.id ORDER BY link.id)"
+_CALIBRE_TABLES = (
+    *("books", "authors", "tags", "publishers", "series", "comments", "identifiers", "data"),
+    *("books_authors_link", "books_tags_link", "books_publishers_link", "books_series_link"),
+)
+_BOOKS = f"""SELECT title, pubdate, ({_LINKED.format("sort", table="authors", column="author")}),
+    ({_LINKED.format("name", table="tags", column="tag")}),
+    ({_LINKED.format("name", table="publishers", column="publisher")}),
+    ({_LINKED.format("name", table="series", column="series")}),
+    (SELECT json_group_array(text) FROM comments WHERE book = book.id),
+    (SELECT json_group_object(type, val) FROM identifiers WHERE book = book.id),
+    (SELECT json_group_array(json_array(name, path || '/' || name || '.pdf')) FROM data
+        WHERE book = book.id AND format = 'PDF')
+    FROM books AS book ORDER BY id"""
+
+
+def _calibre_item(row: Sequence[Any]) -> Item:
+    """Return a book of Calibre in the form of Zotero's API, with its PDFs as linked files."""
+    title, date, *texts = row
+    names, tags, publishers, series, comments, ids, files = map(json.loads, texts)
+    joined = {"publisher": publishers, "series": series, "abstractNote": comments}
+    fields = {name: "; ".join(values) for name, values in joined.items()}
+    names = [str(name or "") for name in names]
+    return book_item(names, ids, tags, str(date or ""), title=title, **fields) | {"files": files}
 
 
 # --- Zotero's local API -----------------------------------------------------------------------

@@ -7,6 +7,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests import library_samples
 
 from citebed.collection.formats import FORMATS
 from citebed.collection.formats.base import Chunk
@@ -124,6 +125,16 @@ def test_a_catalogue_of_calibre() -> None:
         "9783161484100",
         "Fruit Press",
     )
+
+
+def test_a_book_of_calibre() -> None:
+    (record,) = FORMATS["opf"].parse(Chunk(library_samples.OPF, "x"))
+    assert record == Document(
+        "10.1234/fruit.7", type="book", title="Sorting apples", authors=("Muster, Anna",),
+        year=2010, date="2010-08-15", venue="Fruits of the world", publisher="Fruit Press",
+        isbn="9783161484100", doi="10.1234/fruit.7", abstract="We sort apples.",
+        keywords=("apples", "Trees"), language="eng", line=2,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,10 @@ HEADS: dict[str, list[str]] = {
         '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"\n'
         ' xmlns:z="http://www.zotero.org/namespaces/export#">',
     ],
+    "opf": [
+        "<?xml version='1.0' encoding='utf-8'?>\n"
+        '<package xmlns="http://www.idpf.org/2007/opf" unique-identifier="uuid_id" version="2.0">',
+    ],
     "trec-topics": [
         "<top>\n<num> Number: 1\n<title> T\n",
         '<?xml version="1.0"?>\n<topics task="x">\n<topic number="1">\n<query>q</query>',
