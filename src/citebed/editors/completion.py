@@ -264,7 +264,7 @@ class Suggester:
                 best = self.library.recommender.rank(sentence, _DEPTH, exclude=excluded)
             except PassageSkipped:  # the first words of a sentence are not an error
                 return []
-            return self.library.index.ids.find_all(best).tolist()
+            return [int(each) for each in self.library.index.ids.find_all(best)]
 
         return self._ranked.get((sentence, excluded), search) if sentence else []
 
@@ -280,10 +280,10 @@ class Suggester:
             listed = mine.match(typed)
             names = {key: name for name, key in mine.keys.items()}
             own = ids.find_all([names[each.key] for each in listed if each.key in names]).tolist()
-            best, matches = self.library.finder.complete(typed, _MATCHES)
+            matched, matches = self.library.finder.complete(typed, _MATCHES)
             matches[own] = True
             orders = [
-                [*dict.fromkeys([*own, *best.tolist()])],
+                [*dict.fromkeys([*own, *matched.tolist()])],
                 [each for each in orders[0] if matches[each]],
             ]
         scores = defaultdict[int, float](float)

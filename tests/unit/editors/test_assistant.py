@@ -255,7 +255,8 @@ def test_slow_calls_report_progress(folder: Path, monkeypatch: pytest.MonkeyPatc
         time.sleep(1.5)
         return find(self, query)
 
-    async def hear(_: float, __: float | None, message: str | None) -> None:
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        assert (progress >= 1, total) == (True, None)
         told.append(message or "")
 
     async def run(client: Client) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ from citebed.retrieval.models import model_of
 from citebed.retrieval.search import searcher, view
 from citebed.retrieval.search.fields import Fields
 from citebed.retrieval.search.impact_index import bytes_of
-from citebed.retrieval.search.searcher import Searcher, query_of_counts
+from citebed.retrieval.search.searcher import Hits, Searcher, query_of_counts
 
 KS = (1, 10, 1000)
 SHARES = (*[1e-9] * 6, *[1e-4] * 6, *[0.003] * 8, *[0.02] * 8, 0.04, 0.05, 0.1, 0.3, 0.6, 0.95, 1.0)
@@ -369,10 +370,12 @@ def test_searches_do_not_wait_for_the_compiler_unless_they_must(
     monkeypatch.setattr(searcher, "_start_compiler", lambda: compiler)
     patient, hasty = (Searcher(middling, model_of("bm25"), ONE_FIELD) for _ in range(2))
     search = Searcher._search_with_bounds
-    monkeypatch.setattr(
-        Searcher, "_search_with_bounds",
-        lambda self, *given: pruned.append(self is hasty) or search(self, *given),
-    )  # fmt: skip
+
+    def note(self: Searcher, *given: Any) -> list[Hits]:
+        pruned.append(self is hasty)
+        return search(self, *given)
+
+    monkeypatch.setattr(Searcher, "_search_with_bounds", note)
     patient.prepare()
     hasty.prepare(wait=False)
     query = query_of_counts(hasty.view, {0: 1.0, len(SHARES) - 1: 2.0})
