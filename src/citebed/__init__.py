@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     )
     from citebed.retrieval.recommend.recommender import recommend as recommend
     from citebed.runs.fusion import fuse as fuse
+    from citebed.runs.metadata import read_metadata as read_metadata
     from citebed.timeline import timeline as timeline
     from citebed.training import (
         average_encoders as average_encoders,

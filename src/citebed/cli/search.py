@@ -117,6 +117,11 @@ class SearchCommand:
     as_is: bool = option(False, "Do not clean queries (keep citation markers and single letters).")
     threads: int = option(0, "Number of threads (0: one per core).", min=0)
     overwrite: bool = option(False, "Overwrite an existing run.")
+    metadata: str | None = option(
+        None,
+        "Describe the run as ir_metadata: 'header' (in comments at its top), or a YAML file such "
+        "as ir-metadata.yml.",
+    )
 
 
 def search(
@@ -141,7 +146,8 @@ def search(
     how = RunOptions(options.depth, fields_of(fields), options.threads, options.as_is)
     asked = SearchRequest(
         queries=queries, model=model, options=how, output=options.output,
-        overwrite=options.overwrite, command=["citebed", *sys.argv[1:]],
+        overwrite=options.overwrite, metadata=options.metadata,
+        command=["citebed", *sys.argv[1:]],
     )  # fmt: skip
     with progress_bar(quiet, unit="queries") as progress:
         if spark.on is None:

@@ -62,11 +62,13 @@ def write_run(
     run: Run,
     tag: str | None = None,
     facts: Facts | None = None,
+    header: str = "",
 ) -> list[Path]:
     """Write a run in rank order, queries ascending; return the files written.
 
     Ranks start at 1. A run that has ranks, such as the result of a search, is written as it is. The
     default tag is the run's name. Scores have all digits, so that reading restores them exactly.
+    ``header`` are lines of comments to put first; Parquet has none.
     """
     path = Path(path)
     ranked = run.table if "rank" in run.table.columns else in_rank_order(run)
@@ -74,7 +76,7 @@ def write_run(
         return _write(path, ranked.select("query_id", "doc_id", "rank", "score"), facts)
     name = "".join(printable(tag or run.name).split()) or "run"
     fields = ("query_id", pl.lit("Q0").alias("Q0"), "doc_id", "rank", "score", pl.lit(name))
-    return _write(path, ranked.select(fields), facts)
+    return _write(path, ranked.select(fields), facts, header.encode())
 
 
 def check_not_input(out: Path, *inputs: Path) -> None:
@@ -101,7 +103,7 @@ def check_ids(table: pl.DataFrame, path: Path) -> None:
             )
 
 
-def _write(path: Path, table: pl.DataFrame, facts: Facts | None) -> list[Path]:
+def _write(path: Path, table: pl.DataFrame, facts: Facts | None, header: bytes = b"") -> list[Path]:
     check_ids(table, path)
     paths = [path] if facts is None else [path, path.with_name(f"{path.name}.json")]
     with replace_files(*paths) as drafts:
@@ -111,8 +113,10 @@ def _write(path: Path, table: pl.DataFrame, facts: Facts | None) -> list[Path]:
             elif path.suffix.lower() == ".gz":
                 # Without name and time in the header, for reproducible bytes.
                 with gzip.GzipFile("", "wb", _LEVEL, handle, mtime=0) as zipped:
+                    zipped.write(header)
                     write_lines(table, zipped)
             else:
+                handle.write(header)
                 write_lines(table, handle)
         if facts is not None:
             recorded = {**facts, "file": path.name, "sha256": hash_file(drafts[0])}

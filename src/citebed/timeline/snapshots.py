@@ -1,8 +1,8 @@
 """Scores of systems in several snapshots of a collection, as in CLEF's LongEval.
 
 Every snapshot has its own documents, queries and judgements; runs of the same name belong to the
-same system. The measures of change are those of Breuer et al. (2020), How to Measure the
-Reproducibility of System-oriented IR Experiments, as Keller, Breuer & Schaer (2024), Evaluation of
+same system. The measures of change come from Breuer et al. (2020), How to Measure the
+Reproducibility of System-oriented IR Experiments. Keller, Breuer & Schaer (2024), Evaluation of
 Temporal Change in IR Test Collections, use them for snapshots. With m a system's mean score and p
 the pivot's, in the first snapshot (0) and a later one (t):
 
@@ -48,7 +48,7 @@ class Snapshot(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SnapshotScores(TableResult):
-    """Scores of systems in snapshots, the first of which is the one to compare with.
+    """Scores of systems in snapshots; citebed compares every snapshot with the first.
 
     ``table`` has a row per run, measure and snapshot, ``overlap`` a row per snapshot.
     """
@@ -59,9 +59,9 @@ class SnapshotScores(TableResult):
 
     @cached_property
     def overlap(self) -> pl.DataFrame:
-        """Queries and documents of every snapshot, and those that the first one has, too.
+        """Queries and documents of every snapshot, and how many the first one has, too.
 
-        The documents are those of the collection, or else the judged ones.
+        Documents are all of the collection, or else the judged ones.
         """
         queries = {name: _queries(each) for name, each in self.evaluations.items()}
         first = next(iter(queries))
@@ -211,9 +211,9 @@ class _Sample(NamedTuple):
 class _Means:
     """Means of several samples and their covariance; samples with the same units are paired.
 
-    The covariance is the one of `variance_of_means`: of sums over units, so that queries (or
-    clusters) that two snapshots share are counted together, and others are independent. Student's
-    t has the degrees of freedom of the smallest sample.
+    The covariance is computed from sums over units, like `variance_of_means`. So it pairs queries
+    (or clusters) that two snapshots share, and others count as independent. Student's t has the
+    degrees of freedom of the smallest sample.
     """
 
     def __init__(self, samples: Sequence[_Sample], level: float) -> None:

@@ -16,6 +16,8 @@ from tests.commands import Run, indexed
 from tests.shared import Once
 from tests.unit.retrieval.vectors.models import write_small
 
+import citebed
+
 BIB = r"""@article{oak, title={Oak Trees \& Forests}, author={Ash, Ann and B{\"o}hm, Bo},
   year={2001}, journal={J. of Trees}, doi={10.5072/oak}, abstract={Oaks grow in forests.}}
 @inproceedings{elm, title={Elms in Forests}, author={Chen, Chi}, year={2005},
@@ -170,6 +172,34 @@ def test_search_overwrites_only_when_told(run: Run, tmp_path: Path) -> None:
     assert "already exists. Add --overwrite" in err
     assert run(*arguments, "--overwrite", "--depth", "1")[0] == 0
     assert len(path.read_bytes().splitlines()) == 1 < len(before.splitlines())
+
+
+def test_search_describes_a_run_as_ir_metadata(run: Run) -> None:
+    asked = ("search", "c", "--queries", "sentences", "-q")
+    assert run(*asked, "-o", "plain.run")[0] == 0
+    assert run(*asked, "-o", "header.run", "--metadata", "header")[0] == 0
+    lines = Path("header.run").read_text().splitlines(keepends=True)
+    end = lines.index("# ir_metadata.end\n")
+    assert lines[0] == "# ir_metadata.start\n"
+    assert all(line.startswith("# ") for line in lines[:end])
+    assert "".join(lines[end + 1 :]) == Path("plain.run").read_text()
+    assert run(*asked, "-o", "apart.run", "--metadata", "ir-metadata.yml")[0] == 0
+    assert Path("apart.run").read_text() == Path("plain.run").read_text()
+    for path in ("header.run", "ir-metadata.yml", "plain.run"):
+        found = citebed.read_metadata(path)
+        assert found["tag"] == "bm25(k1=0.9,b=0.4)"
+        assert found["data"]["test collection"]["topics"] == "sentences"
+        assert found["resources"]["runtime"]["wallclock"].endswith(" ms")
+    code, _, err = run(*asked, "-o", "other.run", "--metadata", "ir-metadata.yml")
+    assert code == 1
+    assert "'ir-metadata.yml' already exists" in err
+    assert not Path("other.run").exists()
+    code, _, err = run(*asked, "-o", "other.parquet", "--metadata", "header")
+    assert code == 1
+    assert "a Parquet file has no header" in err
+    code, _, err = run(*asked, "-o", "other.run", "--metadata", "c/citebed.toml", "--overwrite")
+    assert code == 1
+    assert "expected 'header', or a file ending in .yml" in err
 
 
 def test_search_with_a_file_of_queries(run: Run, tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_the_command_writes_the_same_run(tmp_path: Path, capsys: Any) -> None:
     told = [json.loads((tmp_path / f"{name}.run.json").read_text()) for name in ("one", "parts")]
     assert (tmp_path / "one.run").read_bytes() == (tmp_path / "parts.run").read_bytes()
     differs = {key for key in told[0] if told[0][key] != told[1][key]}
-    assert differs <= {"command", "time", "index", "run", "file"}
+    assert differs <= {"command", "time", "index", "run", "file", "resources"}
     assert told[1]["index"]["shards"] == 3
     assert main(["search", str(parts), "--queries", "some"]) == 1
     assert "search with --on local" in capsys.readouterr().err

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+import os
+import resource
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as Sized
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,12 +18,14 @@ from citebed.collection import Collection, open_collection
 from citebed.collection.progress import SILENT, Progress
 from citebed.errors import CitebedError
 from citebed.files.input_files import hash_file
-from citebed.files.output_files import check_not_link
+from citebed.files.output_files import check_not_link, write_file
 from citebed.retrieval.execution.runner import RunOptions, run_queries
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.index.layout import DESCRIPTION
 from citebed.retrieval.pipeline import Pipeline, parse_pipeline
 from citebed.retrieval.search.queries import read_queries
+from citebed.runs.metadata import describe_run, format_metadata, is_yaml
+from citebed.runs.tables import is_parquet
 from citebed.runs.writer import check_ids, write_run
 from citebed.wording import count, printable
 
@@ -38,7 +43,8 @@ class SearchRequest:
     """A query set to search with a model.
 
     ``output`` is the run file (default: in the collection's ``runs`` folder); ``command`` is the
-    command line to record.
+    command line to record. ``metadata`` describes the run as ir_metadata: ``header`` in comments at
+    the top of the run, or a path in a YAML file.
     """
 
     queries: str
@@ -46,6 +52,7 @@ class SearchRequest:
     options: RunOptions = field(default_factory=RunOptions)
     output: Path | None = None
     overwrite: bool = False
+    metadata: str | None = None
     command: Sequence[str] = ()
 
 
@@ -110,10 +117,20 @@ def search_to_file(
     if table.is_empty():
         raise CitebedError(f"the query set '{request.queries}' has judgements but no queries.")
     path = request.output or run_file(folder, request.model, request.queries)
-    if path.exists() and not request.overwrite:
-        raise CitebedError(f"'{printable(path)}' already exists. Add --overwrite to replace it.")
+    in_header = request.metadata == "header"
+    if in_header and is_parquet(path):
+        raise CitebedError("a Parquet file has no header. Name a file, such as ir-metadata.yml.")
+    if request.metadata and not in_header and not is_yaml(Path(request.metadata)):
+        found = printable(request.metadata)
+        raise CitebedError(f"metadata is '{found}'; expected 'header', or a file ending in .yml.")
+    apart = [Path(request.metadata)] if request.metadata and not in_header else []
+    for place in (path, *apart):
+        if place.exists() and not request.overwrite:
+            what = f"'{printable(place)}' already exists. Add --overwrite to replace it."
+            raise CitebedError(what)
     check_ids(table.select("query_id"), path)  # now, not after an hour of searching
-    run = searched.run(table, pipeline, request.options, progress)
+    with measured() as resources:
+        run = searched.run(table, pipeline, request.options, progress)
     source = Path(request.queries)
     if request.queries in collection.query_sets:
         source = collection.folder / "queries" / f"{request.queries}.jsonl"
@@ -137,9 +154,14 @@ def search_to_file(
         **run.facts,
         "notes": list(run.notes),
         "versions": versions,
+        "resources": resources,
+        "collection": collection.name,
         "run": path.name,
     }
-    written = write_run(path, run, str(pipeline), facts)
+    header = format_metadata(describe_run(facts), header=True) if in_header else ""
+    written = write_run(path, run, str(pipeline), facts, header)
+    for place in apart:
+        write_file(place, format_metadata(describe_run(facts)))
     name = printable(folder)
     old = f"{name} has changed since it was indexed. Run: citebed index {name}"
     return SearchReport(
@@ -148,6 +170,26 @@ def search_to_file(
         f"with {pipeline}: {printable(written[0])} (and {printable(written[1].name)})",
         (*(() if searched.is_current() else (old,)), *run.notes),
     )  # fmt: skip
+
+
+@contextlib.contextmanager
+def measured() -> Iterator[dict[str, Any]]:
+    """Measure a block: its start, milliseconds, and the most memory of the process so far, in KB.
+
+    The result is filled when the block ends. The times are of this process with its children.
+    """
+    started, before = datetime.now(UTC), os.times()
+    used: dict[str, Any] = {"start": started.isoformat(timespec="milliseconds")}
+    yield used
+    after = os.times()
+    used["wallclock"] = round((after.elapsed - before.elapsed) * 1000)
+    for name in ("user", "system"):
+        times = (
+            getattr(each, name) + getattr(each, f"children_{name}") for each in (after, before)
+        )
+        used[name] = round((next(times) - next(times)) * 1000)
+    unit = 1024 if sys.platform == "darwin" else 1
+    used["ram"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // unit
 
 
 def run_file(folder: Path, model: str, queries: str) -> Path:
