@@ -127,12 +127,12 @@ def assess_judge(
         (raw_agreement(long), cohens_kappa(long), krippendorffs_alpha(long, "ordinal")),
         both.group_by(JUDGES).agg(judgements=pl.len()).sort(JUDGES),
         Agreement("strictness", *strict, both.height, len(JUDGES)),
-        tuple(_test_biases(both, units, systems, properties, resampling)),
+        tuple(find_biases(both, units, systems, properties, resampling)),
         _correlate(both, systems, measure, labels, resampling) if len(systems) > 1 else None,
     )
 
 
-def _test_biases(
+def find_biases(
     both: pl.DataFrame, units: Integers, systems: list[Run], properties: pl.DataFrame | None,
     resampling: Resampling,
 ) -> list[Bias]:  # fmt: skip

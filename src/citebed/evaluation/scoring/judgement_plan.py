@@ -3,13 +3,16 @@
 A plan says which documents people should judge, for `citebed.evaluation.scoring.machine`:
 
 1. **Queries** are drawn at random, all with the same probability.
-2. **Documents** of a query are ordered by their influence: how far the scores of the runs move if
-   the machine's grade is wrong. Each has a probability p proportional to its influence (Neyman 1934
-   for standard deviations), at least a tenth, so that no judgement weighs more than ten others. The
-   most important document of a query has probability 1.
+2. **Documents** of a query are ordered by their influence times the square root of the doubt about
+   the machine's grade. Influence is how far the scores of the runs move if the grade is wrong; the
+   doubt is its probability of being wrong. Each document has a probability p proportional to this
+   product (Neyman 1934 for standard deviations), but not below ``least``, so that no judgement
+   weighs more than seven others. The most important document of a query has probability 1.
 3. A number u between 0 and 1 is drawn for each query, and people judge the documents with p ≥ u.
-   The numbers are spread evenly (a sequence of low discrepancy), which keeps the number of
-   judgements near its expectation.
+   The numbers are spread evenly: of n, one is in each n-th of the range.
+4. Such numbers are drawn a thousand times. One draw within the budget becomes the plan, and the
+   probability of a document is its share in all draws within the budget (Fattorini 2006, Applying
+   the Horvitz-Thompson criterion in complex designs).
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ from citebed.evaluation.scoring.machine import Pool, make_pool, ranges
 from citebed.runs.reader import as_run, as_runs
 from citebed.runs.tables import Floats, Ints, Run
 
-_GOLDEN = (5**0.5 - 1) / 2
+_CELLS = 1 << 27  # judgements of trial draws
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,11 +43,12 @@ class PlanOptions:
     ``budget`` is the largest number of judgements, ``per_query`` the mean number for one query, and
     ``least`` the lowest probability of a document in a drawn query. Fewer judgements per query mean
     more queries, and wider intervals where the machine is wrong about documents deep in the pool.
+    Deep pools get more judgements per query than that, so that every document has its probability.
     """
 
     budget: int = 100
     per_query: float = 6.5
-    least: float = 0.1
+    least: float = 0.15
     seed: int = 0
     settings: Settings = TREC_EVAL
 
@@ -72,26 +76,21 @@ def rank_judgements_to_make(
     if (done is None) != (human is None):
         raise CitebedError("to continue a plan, give both the plan and its human judgements.")
     pool = make_pool({} if human is None else human, machine, done)
-    influence = measure_influence(pool, as_runs(runs), chosen, options.settings)
-    if done is not None:
-        # How often people changed each grade of the machine, from 0 on: (k + 1) / (n + 2).
-        judged = pool.used & (pool.machine >= 0)
-        grades, size = pool.machine[judged], int(pool.machine.max()) + 1
-        wrong = np.bincount(grades, pool.human[judged] != grades, size)
-        rates = (wrong + 1.0) / (np.bincount(grades, minlength=size) + 2.0)
-        influence = influence * np.sqrt(rates)[pool.machine]
+    # How often people changed each grade of the machine; at first what `Pool.doubt` assumes.
+    judged, size = pool.used & (pool.machine >= 0), int(pool.machine.max()) + 1
+    grades = pool.machine[judged]
+    wrong = np.bincount(grades, pool.human[judged] != grades, size)[pool.machine]
+    doubt = (wrong + pool.doubt) / (np.bincount(grades, minlength=size)[pool.machine] + 2)
+    influence = measure_influence(pool, as_runs(runs), chosen, options.settings) * np.sqrt(doubt)
     free = np.flatnonzero(~pool.drawn)
     if not len(free):
         raise CitebedError("every query is in the plan already.")
-    probability = allocate_probabilities(pool, influence, options)
-    queries, cut = draw_queries(pool, probability, free, options)
-    rows, of = ranges(pool.starts[queries], pool.starts[queries + 1])
-    rows = rows[probability[rows] >= cut[of]]
+    rows, probability = draw_documents(pool, influence, free, options)
     table = pl.DataFrame(
         {
             "query_id": pool.rows.query_ids.gather(pool.rows.query[rows]),
             "doc_id": pool.rows.doc_ids.gather(rows),
-            "score": probability[rows],
+            "score": probability,
         }
     ).sort("query_id", "score", "doc_id", descending=[False, True, True])
     return Run(table, "plan")
@@ -112,25 +111,13 @@ def measure_influence(
 ) -> Floats:
     """Return, per document, how far scores move if the machine's grade is wrong.
 
-    A relevant document becomes not relevant, and any other one relevant. Moves are quadratic means
-    over runs and measures, as shares of each measure's quadratic mean.
+    Moves are quadratic means over runs and measures, as shares of each measure's quadratic mean.
     """
-    pairs = np.flatnonzero(pool.machine >= 0)
-    query = pool.rows.query[pairs]
-    moves = []
+    pairs, moves = np.flatnonzero(pool.machine >= 0), []
     for run in runs:
         rankings = pool.match(run, settings)
         for measure in measures:
-            rel = max(measure.rel, 1)
-            turned = np.where(pool.machine >= rel, 0, rel)
-
-            def grades(rows: Ints, state: Ints, turned: Ints = turned) -> Ints:
-                return np.where(rows == pairs[state], turned[rows], pool.machine[rows])
-
-            queries = np.arange(rankings.queries)
-            (now,) = pool.score(rankings, [measure], queries, pool.machine)
-            (then,) = pool.score(rankings, [measure], query, grades)
-            moved = (then - now[query]) ** 2
+            moved = pool.flips(rankings, measure, pairs) ** 2
             moves.append(moved / (moved.mean() or 1.0))
     if not moves:
         raise CitebedError("a plan needs at least one run.")
@@ -139,49 +126,40 @@ def measure_influence(
     return influence
 
 
-def allocate_probabilities(pool: Pool, influence: Floats, options: PlanOptions) -> Floats:
-    """Return the probability that people judge each document if its query is drawn."""
-    usable = pool.machine >= 0
-    first = np.lexsort((-influence, ~usable, pool.rows.query))[pool.starts[:-1]]  # most important
-    wanted = min(options.per_query * len(first), float(usable.sum()))
+def draw_documents(
+    pool: Pool, influence: Floats, free: Ints, options: PlanOptions
+) -> tuple[Ints, Floats]:
+    """Draw queries and their documents: return rows of the pool, and their probabilities."""
+    rng = np.random.default_rng(options.seed)
+    sizes = np.add.reduceat((pool.machine >= 0).astype(np.int64), pool.starts[:-1])[free]
+    # The least cost of a query may take three quarters of the budget.
+    cost = max(options.per_query, float(np.mean(1 + options.least * (sizes - 1))) / 0.75)
+    queries = rng.permutation(free)
+    for number in range(min(int(options.budget / cost), len(free)), 1, -1):
+        rows, of = ranges(pool.starts[queries[:number]], pool.starts[queries[:number] + 1])
+        rows, of = (values[pool.machine[rows] >= 0] for values in (rows, of))
+        probability = allocate_probabilities(influence[rows], of, options)
+        trials = min(1000, max(200, _CELLS // len(rows)))
+        places = np.argsort(rng.random((trials, number)), axis=1)
+        numbers = (places + 1.0 - rng.random((trials, 1))) / number  # above 0, up to 1
+        judged = probability >= numbers[:, of]
+        judged = judged[judged.sum(axis=1) <= options.budget]
+        if len(judged) >= trials / 10:  # else these queries do not fit into the budget
+            return rows[judged[0]], judged.mean(axis=0)[judged[0]]
+    raise CitebedError(
+        f"{options.budget} judgements are too few: a query takes {cost:.1f} on average, and an "
+        "interval needs two queries. Raise the budget, or lower per_query."
+    )
 
-    def at(scale: float) -> Floats:
-        probability = np.where(usable, np.clip(scale * influence, options.least, 1.0), 0.0)
-        probability[first] = 1.0
-        return probability
 
+def allocate_probabilities(influence: Floats, query: Ints, options: PlanOptions) -> Floats:
+    """Scale influences to probabilities whose sum is the budget."""
+    first = np.lexsort((-influence, query))[np.flatnonzero(np.diff(query, prepend=-1))]
     low, high = 0.0, 1.0 / max(float(influence[influence > 0].min(initial=1.0)), 1e-9)
+    probability = np.ones(len(influence))
     for _ in range(60):  # each halves the range of the scale
         middle = (low + high) / 2
-        low, high = (low, middle) if at(middle).sum() > wanted else (middle, high)
-    return at(low)
-
-
-def draw_queries(
-    pool: Pool, probability: Floats, free: Ints, options: PlanOptions
-) -> tuple[Ints, Floats]:
-    """Draw queries, and for each the number that its documents' probabilities must reach.
-
-    Queries that exceed the budget are dropped. A query with many judgements is dropped more easily,
-    which biases the sample; therefore the expected number of judgements stays below the budget by
-    two standard deviations.
-    """
-    rng = np.random.default_rng(options.seed)
-    queries, number = rng.permutation(free), np.arange(1, len(free) + 1)
-    cut = 1.0 - (rng.random() + _GOLDEN * number) % 1.0  # above 0: probability 0 is never judged
-    sums, squares = (
-        np.add.reduceat(values, pool.starts[:-1])[free]
-        for values in (probability, probability * (1 - probability))
-    )
-    mean, deviation = float(sums.mean()), float(np.sqrt(np.var(sums) + squares.mean()))
-    fits = int((number * mean + 2 * deviation * np.sqrt(number) <= options.budget).sum())
-    queries, cut = queries[: max(2, fits)], cut[: max(2, fits)]
-    rows, of = ranges(pool.starts[queries], pool.starts[queries + 1])
-    costs = np.bincount(of, probability[rows] >= cut[of], len(queries))
-    within = int((np.cumsum(costs) <= options.budget).sum())
-    if within < 2:
-        raise CitebedError(
-            f"{options.budget} judgements are too few: a query takes {mean:.1f} on average, and an "
-            "interval needs two queries. Raise the budget, or lower per_query."
-        )
-    return np.asarray(queries[:within], np.int64), np.asarray(cut[:within], np.float64)
+        probability = np.clip(middle * influence, options.least, 1.0)
+        probability[first] = 1.0  # the most important document of each query
+        low, high = (low, middle) if probability.sum() > options.budget else (middle, high)
+    return probability

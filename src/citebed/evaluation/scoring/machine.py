@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -122,29 +122,66 @@ class Pool:
             values.append(np.stack([measure.values(states) for measure in measures]))
         return np.hstack(values)
 
-    def estimates(
+    def steps(
         self, rankings: Rankings, measures: Sequence[Measure], queries: Ints, base: Ints
-    ) -> Floats:
-        """Estimate the human scores of drawn queries, beginning with the grades ``base``.
+    ) -> tuple[Ints, Floats, Floats]:
+        """Replace the grades ``base`` by those of people, the most probable documents first.
 
+        Return, per step, the place of its query in ``queries``, its probability, and the changes of
+        the scores. A query begins with a step of probability 1 to its scores under ``base``.
         Documents with the same probability are replaced together, since only the sum of their
         changes matters.
         """
         rows, of = ranges(self.starts[queries], self.starts[queries + 1])
         steps = np.stack([of, -self.probability[rows]], axis=1)[self.used[rows]]
         begins = np.stack([np.arange(len(queries)), np.full(len(queries), -np.inf)], axis=1)
-        # Every query's states: no document replaced, then all down to each probability.
         number, reached = np.unique(np.vstack([begins, steps]), axis=0).T
 
         def grades(pairs: Ints, state: Ints) -> Ints:
             replaced = self.used[pairs] & (self.probability[pairs] >= -reached[state])
             return np.where(replaced, self.human[pairs], base[pairs])
 
-        scores = self.score(rankings, measures, queries[number.astype(np.int64)], grades)
-        first = np.flatnonzero(np.isinf(reached))
-        terms = np.diff(scores, axis=1, prepend=0.0) / -reached
-        terms[:, first] = scores[:, first]
-        return np.asarray(np.add.reduceat(terms, first, axis=1))
+        number = number.astype(np.int64)
+        scores, first = self.score(rankings, measures, queries[number], grades), np.isinf(reached)
+        changes = np.where(first, scores, np.diff(scores, axis=1, prepend=0.0))
+        return number, np.where(first, 1.0, -reached), changes
+
+    def estimates(
+        self, rankings: Rankings, measures: Sequence[Measure], queries: Ints, base: Ints
+    ) -> Floats:
+        """Estimate the human scores of drawn queries, beginning with the grades ``base``."""
+        number, probability, changes = self.steps(rankings, measures, queries, base)
+        first = np.searchsorted(number, np.arange(len(queries)))
+        return np.asarray(np.add.reduceat(changes / probability, first, axis=1))
+
+    def flips(self, rankings: Rankings, measure: Measure, rows: Ints) -> Floats:
+        """Return how far the query's score moves if the machine's grade of a document is wrong.
+
+        A relevant document becomes not relevant, and any other one relevant.
+        """
+        rel = max(measure.rel, 1)
+        turned = np.where(self.machine >= rel, 0, rel)
+
+        def grades(pairs: Ints, state: Ints) -> Ints:
+            return np.where(pairs == rows[state], turned[pairs], self.machine[pairs])
+
+        (now,) = self.score(rankings, [measure], np.arange(rankings.queries), self.machine)
+        (then,) = self.score(rankings, [measure], self.rows.query[rows], grades)
+        return np.asarray(then - now[self.rows.query[rows]])
+
+    @cached_property
+    def doubt(self) -> Floats:
+        """How likely the machine's grades are wrong, relative to those of accepted documents.
+
+        It assumes that the machine rejects as many relevant documents as it accepts others.
+        """
+        accepted = self.machine >= 1
+        share = (accepted.sum() + 1) / (len(accepted) + 2)
+        return np.where(accepted, 1.0, min(1.0, share / (1 - share)))
+
+    def error_size(self, flips: Floats, rows: Ints) -> float:
+        """Return the mean square of what an error, found among ``rows``, adds to an estimate."""
+        return float(np.average((flips / self.probability[rows]) ** 2, weights=self.doubt[rows]))
 
 
 def make_pool(human: Any, machine: Any, plan: Any = None) -> Pool:
@@ -294,29 +331,43 @@ def evaluate_with_machine(
     scored = [(run.name, _score_run(pool, run, chosen, options.settings)) for run in as_runs(runs)]
     names, base = [name for name, _ in scored], options.baseline
     check_names(names)
-    wanted: list[tuple[str, str | None, Floats]] = [(name, None, table) for name, table in scored]
+    wanted: list[tuple[str, str | None, _Scores]] = [(name, None, table) for name, table in scored]
     if base is not None:
         if base not in names:
             raise CitebedError(f"there is no run '{base}'; there are: {', '.join(names)}.")
         table = dict(scored)[base]
-        wanted += [(name, base, other - table) for name, other in scored if name != base]
+        wanted += [
+            (name, base, _Scores(*(a - b for a, b in zip(other, table, strict=True))))
+            for name, other in scored
+            if name != base
+        ]
     rows = tuple(
-        _estimate_mean(pool, name, against, measure, table[:, at], options)
+        _estimate_mean(pool, name, against, measure, _Scores(*(of[at] for of in table)), options)
         for name, against, table in wanted
         for at, measure in enumerate(chosen)
     )
     return MachineEvaluation(rows, _notes(pool, options))
 
 
-def _score_run(pool: Pool, run: Run, measures: Sequence[Measure], settings: Settings) -> Floats:
-    """Return a run's scores by measure and query, nan for queries that do not count.
+class _Scores(NamedTuple):
+    """A run's scores, one row per measure.
 
-    They are the machine's, the human estimates of drawn queries, and what the same judgements say
-    about the machine's score.
+    They are by query, nan for queries that do not count: the machine's, the human estimates of
+    drawn queries, and what the same judgements say about the machine's scores. ``flips`` has, per
+    document that people judged, the effect of a wrong grade of the machine.
     """
+
+    known: Floats
+    human: Floats
+    machine: Floats
+    flips: Floats
+
+
+def _score_run(pool: Pool, run: Run, measures: Sequence[Measure], settings: Settings) -> _Scores:
+    """Score a run by the machine and by people."""
     rankings = pool.match(run, settings)
     counted = rankings.in_run | settings.complete
-    drawn = np.flatnonzero(pool.drawn & counted)
+    drawn, used = np.flatnonzero(pool.drawn & counted), np.flatnonzero(pool.used)
     known = pool.score(rankings, measures, np.arange(rankings.queries), pool.machine)
     human, beside = (
         pool.estimates(rankings, measures, drawn, base)
@@ -326,16 +377,18 @@ def _score_run(pool: Pool, run: Run, measures: Sequence[Measure], settings: Sett
     scores[0] = np.where(counted, known, np.nan)
     scores[1][:, drawn] = human
     scores[2][:, drawn] = human - beside + known[:, drawn]
-    return scores
+    flips = np.zeros((len(measures), len(pool.machine)))
+    flips[:, used] = [pool.flips(rankings, measure, used) for measure in measures]
+    return _Scores(*scores, flips)
 
 
 def _estimate_mean(
-    pool: Pool, name: str, base: str | None, measure: Measure, scores: Floats,
+    pool: Pool, name: str, base: str | None, measure: Measure, scores: _Scores,
     options: MachineOptions,
 ) -> MachineScore:  # fmt: skip
     """Estimate the mean of one measure, or of its differences from the run ``base``."""
-    queries = np.flatnonzero(~np.isnan(scores[0]))
-    known, human, machine = scores[:, queries]
+    queries = np.flatnonzero(~np.isnan(scores.known))
+    known, human, machine = (of[queries] for of in scores[:3])
     place = np.flatnonzero(~np.isnan(human))
     if not len(place):
         both = f"the run '{name}'" if base is None else f"both '{name}' and '{base}'"
@@ -347,10 +400,12 @@ def _estimate_mean(
     sample = Sample(queries=len(ids), drawn=place, clusters=labels, strata=strata, whole=whole)
     least, most = measure.bounds or (-np.inf, np.inf)
     limits = (least, most) if base is None else (least - most, most - least)
+    used = np.flatnonzero(pool.used & np.isin(pool.rows.query, queries[place]))
+    error = pool.error_size(scores.flips[used], used)
     corrected, alone = (
         powered_mean(
-            human[place], machine[place], known, sample,
-            weight=weight, level=resampling.level, generalise=options.generalise,
+            human[place], machine[place], known, sample, weight=weight, error=error,
+            level=resampling.level, generalise=options.generalise,
         )
         for weight in (options.weight, 0.0)
     )  # fmt: skip
@@ -360,11 +415,10 @@ def _estimate_mean(
     )  # fmt: skip
     value, low, high = np.clip(corrected[:3], *limits).tolist()
     people, people_low, people_high = np.clip(alone[:3], *limits).tolist()
-    used = pool.used & np.isin(pool.rows.query, queries[place])
     return MachineScore(
         name, base, str(measure), value, low, high, people, people_low, people_high,
         float(known.mean()), machine_limits.low, machine_limits.high, corrected.weight,
-        len(ids), len(place), corrected.units, int(used.sum()),
+        len(ids), len(place), corrected.units, len(used),
     )  # fmt: skip
 
 

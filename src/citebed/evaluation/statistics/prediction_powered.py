@@ -11,6 +11,10 @@ b) / Var(b) cut to [0, 1]; strata are those of Fisch et al. (2024). Here each qu
 gets the λ of the others: one λ from a dozen queries that is applied to the same queries makes the
 estimate biased and its interval too short. The variance is that of the sum of cluster residuals
 (`variance_of_means`), with Student's t for the number of clusters less the number of strata.
+
+A sample without an error does not show that there are none. The least half width is the effect of
+as many errors as Jeffreys' interval for a Poisson count allows if none was found (Brown, Cai &
+DasGupta 2003, Interval estimation in exponential families).
 """
 
 from __future__ import annotations
@@ -55,13 +59,15 @@ class PoweredMean(NamedTuple):
 
 def powered_mean(  # noqa: PLR0913 - the figures of the formula, and what a user may choose
     human: Floats, machine: Floats, known: Floats, sample: Sample, *,
-    weight: float | None = None, level: float = 0.95, generalise: bool = False,
+    weight: float | None = None, error: float = 0.0, level: float = 0.95, generalise: bool = False,
 ) -> PoweredMean:  # fmt: skip
     """Estimate the mean human score of all queries.
 
     ``human`` and ``machine`` have the scores of the drawn queries, and ``known`` the machine's of
     all queries. ``machine`` may differ from ``known`` if it is an estimate from the documents that
     people judged, whose expectation is ``known``. ``weight`` is λ; by default it is chosen.
+    ``error`` is the mean square of what one error of the machine changes in a query's score: if the
+    sample shows few errors, the interval is as wide as for those that it may have missed.
 
     The interval is about these queries: where the mean would be if people had judged all of them.
     With ``generalise`` it is about all queries like these, and includes the chance of drawing them.
@@ -106,6 +112,7 @@ def powered_mean(  # noqa: PLR0913 - the figures of the formula, and what a user
     if freedom < 1:
         return PoweredMean(value, math.nan, math.nan, mean_weight, len(units))
     rest = 1 - drawn / sizes  # the share of each stratum that was not drawn
+    kept = rest[of] if sample.whole and not generalise else np.ones(len(units))
     if generalise:
         # The estimate is the mean of a - λ'·b over the drawn queries plus λ' times the mean of b
         # over the others, with λ' = λ·(1 - n/N); each query has an influence on it.
@@ -116,15 +123,16 @@ def powered_mean(  # noqa: PLR0913 - the figures of the formula, and what a user
         judged = len(np.unique(clusters[chosen]))
         variance = float(np.sum(np.bincount(clusters, influence) ** 2)) * judged / (judged - 1)
     else:
-        kept = rest[of] if sample.whole else np.ones(len(units))
         variance = float(np.sum(kept * correction * residuals(scores) ** 2))
-        # A judge without an error in the sample is not one without errors: the least variance is
-        # as if one more unit were wrong by a standard deviation.
-        least = float(np.mean(kept)) * float(np.var(known)) / (len(units) + 1) ** 2
-        variance = max(variance, least)
-    from scipy.special import stdtrit
+    from scipy.special import chdtri, stdtrit
 
-    reach = float(stdtrit(freedom, (1 + level) / 2)) * math.sqrt(variance)
+    tail = (1 - level) / 2
+    # Jeffreys' upper limit of the number of errors if none was found: 2.5 for 95 %.
+    errors = float(chdtri(1, tail)) / 2
+    reach = max(
+        float(stdtrit(freedom, 1 - tail)) * math.sqrt(variance),
+        errors * math.sqrt(error * float(np.mean(kept))) / len(chosen),
+    )
     return PoweredMean(value, value - reach, value + reach, mean_weight, len(units))
 
 

@@ -117,13 +117,22 @@ def test_one_judged_query_has_no_interval() -> None:
     assert math.isnan(mean.low)
 
 
-def test_a_judge_without_an_error_in_the_sample_keeps_an_interval() -> None:
-    mean = powered_mean(KNOWN[:5], KNOWN[:5], KNOWN, sample(), weight=1.0)
-    assert mean.value == pytest.approx(KNOWN.mean())
-    # As if one of six queries were wrong by a standard deviation, with the correction 7/12.
-    assert mean.high - mean.value == pytest.approx(
-        2.7764451 * math.sqrt(7 / 12) * KNOWN.std() / 6, rel=1e-6
+@pytest.mark.parametrize(("level", "errors"), [(0.95, 2.5119431), (0.9, 1.9207294)])
+def test_a_judge_without_an_error_in_the_sample_keeps_an_interval(
+    level: float, errors: float
+) -> None:
+    mean = powered_mean(
+        KNOWN[:5], KNOWN[:5], KNOWN, sample(), weight=1.0, error=0.2**2, level=level
     )
+    assert mean.value == pytest.approx(KNOWN.mean())
+    # Tables of χ² with one degree of freedom: 5.0238862 at .975, 3.8414588 at .95. Each of half as
+    # many errors changes one of five queries by 0.2; the correction is 7/12.
+    assert mean.high - mean.value == pytest.approx(errors * 0.2 / 5 * math.sqrt(7 / 12), rel=1e-6)
+
+
+def test_errors_that_the_sample_shows_count_alone() -> None:
+    shown = powered_mean(HUMAN, KNOWN[:5], KNOWN, sample(), weight=1.0)
+    assert powered_mean(HUMAN, KNOWN[:5], KNOWN, sample(), weight=1.0, error=0.01) == shown
 
 
 def test_all_queries_judged_leave_no_doubt() -> None:
