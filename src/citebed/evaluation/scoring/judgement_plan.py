@@ -140,12 +140,13 @@ def draw_documents(
         rows, of = (values[pool.machine[rows] >= 0] for values in (rows, of))
         probability = allocate_probabilities(influence[rows], of, options)
         trials = min(1000, max(200, _CELLS // len(rows)))
-        places = np.argsort(rng.random((trials, number)), axis=1)
-        numbers = (places + 1.0 - rng.random((trials, 1))) / number  # above 0, up to 1
-        judged = probability >= numbers[:, of]
-        judged = judged[judged.sum(axis=1) <= options.budget]
-        if len(judged) >= trials / 10:  # else these queries do not fit into the budget
-            return rows[judged[0]], judged.mean(axis=0)[judged[0]]
+        places = np.argsort(rng.random((trials, number)), axis=1).T
+        numbers = (places + 1.0 - rng.random(trials)) / number  # above 0, up to 1
+        judged = probability[:, None] >= numbers[of]
+        judged = judged[:, judged.sum(axis=0) <= options.budget]
+        if judged.shape[1] >= trials / 10:  # else these queries do not fit into the budget
+            chosen = judged[:, 0]
+            return rows[chosen], judged.mean(axis=1)[chosen]
     raise CitebedError(
         f"{options.budget} judgements are too few: a query takes {cost:.1f} on average, and an "
         "interval needs two queries. Raise the budget, or lower per_query."
@@ -157,7 +158,7 @@ def allocate_probabilities(influence: Floats, query: Ints, options: PlanOptions)
     first = np.lexsort((-influence, query))[np.flatnonzero(np.diff(query, prepend=-1))]
     low, high = 0.0, 1.0 / max(float(influence[influence > 0].min(initial=1.0)), 1e-9)
     probability = np.ones(len(influence))
-    for _ in range(60):  # each halves the range of the scale
+    for _ in range(40):  # each halves the range of the scale
         middle = (low + high) / 2
         probability = np.clip(middle * influence, options.least, 1.0)
         probability[first] = 1.0  # the most important document of each query
