@@ -121,12 +121,11 @@ def assess_judge(
     accepted = both.select((pl.col(JUDGES) >= 1).cast(pl.Float64))
     laxer = (accepted["machine"] - accepted["human"]).to_numpy()
     limits = mean_interval(laxer, clusters=units, level=resampling.level, bounds=(-1.0, 1.0))
-    strict = float(laxer.mean()), limits.low, limits.high
     systems = list(as_runs(runs)) if runs is not None else []
     return JudgeQuality(
         (raw_agreement(long), cohens_kappa(long), krippendorffs_alpha(long, "ordinal")),
         both.group_by(JUDGES).agg(judgements=pl.len()).sort(JUDGES),
-        Agreement("strictness", *strict, both.height, len(JUDGES)),
+        Agreement("strictness", float(laxer.mean()), *limits[:2], both.height, len(JUDGES)),
         tuple(find_biases(both, units, systems, properties, resampling)),
         _correlate(both, systems, measure, labels, resampling) if len(systems) > 1 else None,
     )

@@ -113,16 +113,12 @@ def measure_influence(
 
     Moves are quadratic means over runs and measures, as shares of each measure's quadratic mean.
     """
-    pairs, moves = np.flatnonzero(pool.machine >= 0), []
-    for run in runs:
-        rankings = pool.match(run, settings)
-        for measure in measures:
-            moved = pool.flips(rankings, measure, pairs) ** 2
-            moves.append(moved / (moved.mean() or 1.0))
-    if not moves:
+    pairs, influence = np.flatnonzero(pool.machine >= 0), np.zeros(len(pool.machine))
+    matched = [pool.match(run, settings) for run in runs]
+    if not matched:
         raise CitebedError("a plan needs at least one run.")
-    influence = np.zeros(len(pool.machine))
-    influence[pairs] = np.sqrt(np.mean(moves, axis=0))
+    moves = [pool.flips(each, measure, pairs) ** 2 for each in matched for measure in measures]
+    influence[pairs] = np.sqrt(np.mean([moved / (moved.mean() or 1.0) for moved in moves], axis=0))
     return influence
 
 

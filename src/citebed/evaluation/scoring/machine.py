@@ -1,19 +1,16 @@
 """Scores from a few human judgements and a machine's judgements of the whole pool.
 
-The score to estimate is the one with complete human judgements: of every document that the machine
-judged. People judged either every document of some queries, drawn at random, whose scores then
-enter `powered_mean` as they are; or, in every drawn query, documents by a **plan**, which says with
-which probability p_j they get as far as the j-th document
-(`citebed.evaluation.scoring.judgement_plan`). If replacing the machine's grade of the j-th document
-by the human one, after those before it, changes the query's score by δ_j, then
+The score to estimate is the one with human judgements of every document that the machine judged.
+People judged either every document of some queries, drawn at random, whose scores then enter
+`powered_mean` as they are; or documents by a **plan**, which has the probability p_j that they get
+as far as the j-th document of a drawn query (`citebed.evaluation.scoring.judgement_plan`). If the
+human grade of the j-th document, after those before it, changes the query's score by δ_j, then
 
     machine's score + Σ δ_j / p_j over the judged documents
 
-has the expectation of the query's complete human score, for every measure and every judge: Horvitz
-& Thompson (1952) for the terms of a telescoping sum, as in Rhee & Glynn (2015, Unbiased estimation
-with square root convergence for SDE models). Beginning with no grades instead of the machine's
-gives the human-only estimate from the same judgements. docs/machine-judges.md explains it at
-length.
+has the expectation of the query's complete human score, for every measure and every judge.
+Beginning with no grades instead of the machine's gives the human-only estimate from the same
+judgements. docs/machine-judges.md explains it at length, with its sources.
 """
 
 from __future__ import annotations
@@ -21,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -331,40 +328,31 @@ def evaluate_with_machine(
     scored = [(run.name, _score_run(pool, run, chosen, options.settings)) for run in as_runs(runs)]
     names, base = [name for name, _ in scored], options.baseline
     check_names(names)
-    wanted: list[tuple[str, str | None, _Scores]] = [(name, None, table) for name, table in scored]
+    wanted: list[tuple[str, str | None, Sequence[Floats]]]
+    wanted = [(name, None, tables) for name, tables in scored]
     if base is not None:
         if base not in names:
             raise CitebedError(f"there is no run '{base}'; there are: {', '.join(names)}.")
-        table = dict(scored)[base]
-        wanted += [
-            (name, base, _Scores(*(a - b for a, b in zip(other, table, strict=True))))
-            for name, other in scored
-            if name != base
-        ]
+        less = dict(scored)[base]
+        pairs = ((name, zip(own, less, strict=True)) for name, own in scored if name != base)
+        wanted += [(name, base, [a - b for a, b in tables]) for name, tables in pairs]
     rows = tuple(
-        _estimate_mean(pool, name, against, measure, _Scores(*(of[at] for of in table)), options)
-        for name, against, table in wanted
+        _estimate_mean(pool, name, against, measure, [table[at] for table in tables], options)
+        for name, against, tables in wanted
         for at, measure in enumerate(chosen)
     )
     return MachineEvaluation(rows, _notes(pool, options))
 
 
-class _Scores(NamedTuple):
-    """A run's scores, one row per measure.
+def _score_run(
+    pool: Pool, run: Run, measures: Sequence[Measure], settings: Settings
+) -> tuple[Floats, ...]:
+    """Return a run's scores, one row per measure.
 
     They are by query, nan for queries that do not count: the machine's, the human estimates of
-    drawn queries, and what the same judgements say about the machine's scores. ``flips`` has, per
-    document that people judged, the effect of a wrong grade of the machine.
+    drawn queries, and what the same judgements say about the machine's scores. The last table has,
+    per document that people judged, the effect of a wrong grade of the machine.
     """
-
-    known: Floats
-    human: Floats
-    machine: Floats
-    flips: Floats
-
-
-def _score_run(pool: Pool, run: Run, measures: Sequence[Measure], settings: Settings) -> _Scores:
-    """Score a run by the machine and by people."""
     rankings = pool.match(run, settings)
     counted = rankings.in_run | settings.complete
     drawn, used = np.flatnonzero(pool.drawn & counted), np.flatnonzero(pool.used)
@@ -379,15 +367,15 @@ def _score_run(pool: Pool, run: Run, measures: Sequence[Measure], settings: Sett
     scores[2][:, drawn] = human - beside + known[:, drawn]
     flips = np.zeros((len(measures), len(pool.machine)))
     flips[:, used] = [pool.flips(rankings, measure, used) for measure in measures]
-    return _Scores(*scores, flips)
+    return *scores, flips
 
 
 def _estimate_mean(
-    pool: Pool, name: str, base: str | None, measure: Measure, scores: _Scores,
+    pool: Pool, name: str, base: str | None, measure: Measure, scores: list[Floats],
     options: MachineOptions,
 ) -> MachineScore:  # fmt: skip
     """Estimate the mean of one measure, or of its differences from the run ``base``."""
-    queries = np.flatnonzero(~np.isnan(scores.known))
+    queries = np.flatnonzero(~np.isnan(scores[0]))
     known, human, machine = (of[queries] for of in scores[:3])
     place = np.flatnonzero(~np.isnan(human))
     if not len(place):
@@ -401,7 +389,7 @@ def _estimate_mean(
     least, most = measure.bounds or (-np.inf, np.inf)
     limits = (least, most) if base is None else (least - most, most - least)
     used = np.flatnonzero(pool.used & np.isin(pool.rows.query, queries[place]))
-    error = pool.error_size(scores.flips[used], used)
+    error = pool.error_size(scores[3][used], used)
     corrected, alone = (
         powered_mean(
             human[place], machine[place], known, sample, weight=weight, error=error,
@@ -425,18 +413,15 @@ def _estimate_mean(
 def _notes(pool: Pool, options: MachineOptions) -> tuple[str, ...]:
     """Return what a reader of the scores should know about their judgements."""
     drawn = count(int(pool.drawn.sum()), "query")
-    unused = int(((pool.human >= 0) & ~pool.used).sum())
+    unused = count(int(((pool.human >= 0) & ~pool.used).sum()), "human judgement")
     if options.plan is None:
         why = "of queries that were partly judged"
-        notes = [
-            f"people judged {drawn} of {len(pool.drawn):,} wholly; "
-            "the estimate takes them for a random sample"
-        ]
+        note = f"people judged {drawn} of {len(pool.drawn):,} wholly; "
+        note += "the estimate takes them for a random sample"
     else:
         why = "outside the plan"
-        notes = [f"{count(int(pool.used.sum()), 'human judgement')} of {drawn}, by the plan"]
-    if unused:
-        notes.append(f"{count(unused, 'human judgement')} {why}: not used")
+        note = f"{count(int(pool.used.sum()), 'human judgement')} of {drawn}, by the plan"
     about = "these queries, had people judged all of the machine's pool"
     about = "queries like these" if options.generalise else about
-    return (*notes, f"intervals of the human and corrected scores are about {about}")
+    about = f"intervals of the human and corrected scores are about {about}"
+    return (note, *([] if unused.startswith("0 ") else [f"{unused} {why}: not used"]), about)

@@ -9,12 +9,10 @@ any λ its expectation is the mean that people would give, however bad the machi
 (Angelopoulos, Duchi & Zrnic 2023, arXiv:2311.01453) chooses the λ of the smallest variance, Cov(a,
 b) / Var(b) cut to [0, 1]; strata are those of Fisch et al. (2024). Here each query (or cluster)
 gets the λ of the others: one λ from a dozen queries that is applied to the same queries makes the
-estimate biased and its interval too short. The variance is that of the sum of cluster residuals
-(`variance_of_means`), with Student's t for the number of clusters less the number of strata.
-
-A sample without an error does not show that there are none. The least half width is the effect of
-as many errors as Jeffreys' interval for a Poisson count allows if none was found (Brown, Cai &
-DasGupta 2003, Interval estimation in exponential families).
+estimate biased and its interval too short. The variance is that of the sum of cluster residuals,
+with Student's t. The half width is at least the effect of as many errors as Jeffreys' interval for
+a count allows if none was found (Brown, Cai & DasGupta 2003, Interval estimation in exponential
+families): a sample without an error does not show that there are none.
 """
 
 from __future__ import annotations
@@ -66,8 +64,7 @@ def powered_mean(  # noqa: PLR0913 - the figures of the formula, and what a user
     ``human`` and ``machine`` have the scores of the drawn queries, and ``known`` the machine's of
     all queries. ``machine`` may differ from ``known`` if it is an estimate from the documents that
     people judged, whose expectation is ``known``. ``weight`` is λ; by default it is chosen.
-    ``error`` is the mean square of what one error of the machine changes in a query's score: if the
-    sample shows few errors, the interval is as wide as for those that it may have missed.
+    ``error`` is the mean square of what one error of the machine adds to a query's score.
 
     The interval is about these queries: where the mean would be if people had judged all of them.
     With ``generalise`` it is about all queries like these, and includes the chance of drawing them.
