@@ -18,7 +18,7 @@ from citebed.papers.annotation import (
     Annotation,
 )
 from citebed.papers.paper import Box, PlacedText, ReadPaper, ReadParagraph
-from citebed.papers.reference_matcher import LIKELY, ReferenceMatcher
+from citebed.papers.reference_matcher import LIKELY, ReferenceMatcher, prints_doi
 from citebed.papers.references import REPEATED_AUTHORS, ParsedReference, parse_reference
 from citebed.papers.vocabulary import phrases
 from citebed.records import Sentence
@@ -469,11 +469,12 @@ def annotate_references(
             probability = candidates[0].probability
             best = candidates[0] if probability >= LIKELY else None
             confidence = probability if best else 1 - probability
+        is_known = not reference.doi or bool(best and prints_doi(reference, best.doi or ""))
         on_arxiv = f"https://arxiv.org/abs/{reference.arxiv}" if reference.arxiv else None
         yield AnnotatedReference(
             ref_id=ref_id,
             text=reference.text,
-            doi=reference.doi or (best.doi if best else None),
+            doi=best.doi if best and best.doi and is_known else reference.doi,
             url=reference.url or on_arxiv,
             doc_id=best.doc_id if best else None,
             confidence=confidence,

@@ -54,6 +54,7 @@ class CandidateDocument(NamedTuple):
     arxiv: str | None = None
     venue: str | None = None
     pages: str | None = None
+    volume: str | None = None
     doc_id: str = ""
     type: str | None = None
 
@@ -194,13 +195,19 @@ def edit_distance(pattern: str, text: str) -> tuple[int, int]:
 # --- Features ---------------------------------------------------------------------------------
 
 
+def prints_doi(reference: ParsedReference, doi: str) -> bool:
+    """Return True if a reference prints a DOI, even with a blank or hyphen from a line end."""
+    own, read = PlainText(doi).plain, PlainText(reference.doi or "").plain
+    return own == read or (own.startswith(read) and own in PlainText(reference.text).plain)
+
+
 def compute_features(document: CandidateDocument, query: ReferenceQuery) -> Features | None:
     """Return the features of a match by their names in `WEIGHTS`; those left out are 0.
 
     Return ``None`` if the reference has neither the title nor an identifier of the document.
     """
     reference, doi = query.reference, (document.doi or "").lower()
-    same_doi = bool(doi) and reference.doi == doi
+    same_doi = bool(doi) and prints_doi(reference, doi)
     is_preprint = (reference.doi or "").startswith("10.48550/")
     other_doi = bool(doi and reference.doi) and not same_doi and not is_preprint
     same_arxiv = bool(reference.arxiv) and reference.arxiv == document.arxiv
@@ -270,8 +277,7 @@ _PROCEEDINGS = frozenset(
     ("proceedings", "proc", "conference", "conf", "symposium", "workshop", "companion", "abstracts")
 )
 _IN = re.compile(r"\bIn:? [A-Z]|\bin:? (?:Proc|Int|[A-Z]{3})")
-
-
+_JOURNAL = re.compile(r"J\.|\w*(?:journal|Trans|zeitschrift)", re.IGNORECASE)
 _PAGES = re.compile(r"(?<![\d/.])(\d{1,6})\s?[-–—]{1,2}\s?\d{1,6}(?![\d/])")
 
 
@@ -279,25 +285,32 @@ def _place_features(document: CandidateDocument, query: ReferenceQuery) -> Featu
     """Compare the venues and the first pages, unless one of them is unknown.
 
     ``venue`` is the share of the reference's words, perhaps abbreviated, in the document's venue.
-    ``kind`` is, for a reference to proceedings, 1 or -1 depending on whether the document's venue
-    is proceedings, too.
+    ``kind`` is 1 if both are proceedings, or neither, and -1 otherwise; 0 if the reference does not
+    show it.
     """
     features: Features = {"venueless": 1.0}
+    text, venue = query.reference.text, query.reference.venue
     words = [
         word
-        for word in plain_words(query.reference.venue)
+        for word in plain_words(venue)
         if word not in FUNCTION_WORDS and len(word) > 1 and not word[0].isdigit()
     ]
     if document.venue and words:
         known = plain_words(document.venue)
-        share = sum(any(own.startswith(word) for own in known) for word in words) / len(words)
-        proceedings = not _PROCEEDINGS.isdisjoint(words) or _IN.search(query.reference.text)
+        share = sum(
+            any(own.startswith(word) or (word.startswith(own) and len(own) > 2) for own in known)
+            for word in words
+        ) / len(words)
+        in_proceedings = not _PROCEEDINGS.isdisjoint(words) or _IN.search(text)
+        stated_kind = 1.0 if in_proceedings else -1.0 if _JOURNAL.match(venue) else 0.0
         kind = 1.0 if not _PROCEEDINGS.isdisjoint(known) else -1.0
-        features = {"venue": share, "kind": kind if proceedings else 0.0}
+        features = {"venue": share, "kind": kind * stated_kind}
     first = re.match(r"\d+", document.pages or "")
-    stated = _PAGES.findall(query.reference.text)
+    stated = _PAGES.findall(text)
     if first and first[0] != "1" and stated:
         features["same_page" if first[0] in stated else "other_page"] = 1.0
+    if document.volume and re.search(rf"(?<![\d.–-]){re.escape(document.volume)}(?![\d–-])", text):
+        features["volume"] = 1.0
     return features
 
 
@@ -331,9 +344,10 @@ WEIGHTS = {
     "same_doi": 18.00,
     "other_doi": -3.00,
     "same_arxiv": 17.00,
-    "venue": 0.39,
+    "venue": 1.2,
     "venueless": 0.59,
     "kind": 0.76,
+    "volume": 1.0,
     "same_page": 0.34,
     "other_page": -1.02,
 }
@@ -354,7 +368,7 @@ class ReferenceMatcher:
     """Finds references among the documents of a collection or of any bibliography.
 
     ``documents`` needs the columns ``doc_id`` and ``title``; ``authors``, ``year``, ``doi``,
-    ``arxiv``, ``venue``, ``pages`` and ``type`` are optional.
+    ``arxiv``, ``venue``, ``pages``, ``volume`` and ``type`` are optional.
     """
 
     def __init__(self, documents: pl.DataFrame) -> None:
@@ -378,6 +392,11 @@ class ReferenceMatcher:
         self._stated: list[tuple[str, str, str | None]] = list(
             zip(documents["doc_id"], documents["title"], self._documents["stated_doi"], strict=True)
         )
+        # Records with the same title, year and first page are copies of one work.
+        first_page = pl.col("pages").str.extract(r"(\d+)")
+        self._works = self._documents.select(
+            pl.concat_str("plain", "year", first_page, separator=" ")
+        ).to_series()
         titles: list[str] = self._documents["plain"].to_list()
         self._index = TitleIndex(titles)
         self._by_title = RowsBy(self._documents["plain"])
@@ -394,13 +413,19 @@ class ReferenceMatcher:
             ]
             top = max([0.0, *(score for score, _ in scores)])
             total = math.exp(-top) + sum(math.exp(score - top) for score, _ in scores)
-            likely = []
-            for score, row in sorted(scores, key=lambda each: -each[0])[:2]:
-                probability = math.exp(score - top) / total
-                if probability >= _SHOWN:
-                    doc_id, title, doi = self._stated[row]
-                    likely.append(Candidate(doc_id, title, round(probability, 4), doi))
-            every.append(tuple(likely))
+            shares: dict[object, list[float]] = {}  # of works; copies of one share theirs
+            for score, row in sorted(scores, key=lambda each: -each[0]):
+                share = shares.setdefault(self._works[row] or f"{row}", [row, 0.0])
+                share[1] += math.exp(score - top) / total
+            likely = sorted(shares.values(), key=lambda share: -share[1])[:2]
+            every.append(
+                tuple(
+                    Candidate(doc_id, title, round(probability, 4), doi)
+                    for row, probability in likely
+                    if probability >= _SHOWN
+                    for doc_id, title, doi in (self._stated[int(row)],)
+                )
+            )
         return every
 
     def features(self, queries: Sequence[ReferenceQuery]) -> list[list[tuple[int, Features]]]:
@@ -456,7 +481,9 @@ class ReferenceMatcher:
 
 
 _COLUMNS = {
-    **dict.fromkeys(("doc_id", "title", "doi", "arxiv", "venue", "pages", "type"), pl.String()),
+    **dict.fromkeys(
+        ("doc_id", "title", "doi", "arxiv", "venue", "pages", "volume", "type"), pl.String()
+    ),
     "authors": pl.List(pl.String()),
     "year": pl.Int32(),
 }

@@ -50,7 +50,7 @@ class ParsedReference:
 def parse_reference(text: str) -> ParsedReference:
     """Parse an entry of a reference list, with its line breaks and without its label."""
     line = join_lines(text)
-    doi = doi_in(line) if "10." in line else None
+    doi = doi_in(_RUN_IN.sub(r"\1 ", line)) if "10." in line else None
     arxiv = (arxiv_in(line) if _ON_ARXIV.search(line) else None) or arxiv_of_doi(doi or "")
     url = url_in(line) if "://" in line or "www." in line else None
     bare = _AROUND.sub(" ", replace_identifiers(line, lambda _: _GONE))
@@ -310,14 +310,25 @@ _ADDRESS = compile_regex(
     r"(?i)(?:https?|ftp):|www\.|\bdoi\b|(?<![\d.])10\.(?:\d{4,9}/|\d{0,9}(?:\s|$))|arxiv:"
 )
 _ADDRESS_GOES_ON = compile_regex(
-    r"[/?=&#%_~]|\.(?=\w)|\d{3,9}\.\d|\d{5,9}\.?$|[\w-]{0,40}[/=?_%]\S"
+    r"[/?=&#%_~]|[-(]\w|\.(?=\w)|\d{3,9}\.\d|\d{5,9}\.?$|[\w-]{0,40}[/=?_%]\S"
 )
 # "10.1016/j.jenvp.2017.⏎06.004": a reference that ends with its DOI has nothing after the stop.
 _DOI_OPEN = compile_regex(r"(?<![\d.])10\.\d{4,9}/\S*[a-z\d]\.$")
-_DOI_GOES_ON = compile_regex(r"(?!pmid|pmc)(?=[^\d\s]{0,40}\d)[\da-z][\w.()/:;-]*+$")
-_ADDRESS_END = compile_regex(r"\d[\w.()-]*+\.?$")
-_OPEN_END = tuple("/:=?&#%_~.-")
-_YEAR_WORD = compile_regex(r"[(\[]?(?:1[5-9]|20)\d\d[a-z]?[.,;)\]]*$")
+_DOI_GOES_ON = compile_regex(r"(?!\d{1,2}\.?$)(?=[^\d\s]{0,40}\d|x\.?$)[\da-z][\w.()/:-]*+$")
+# The part of a DOI behind its slash has a digit.
+_DOI_INCOMPLETE = compile_regex(r"(?<![\d.])10\.(?:\d{4,9}/[^\s\d]*|\d{0,9})$")
+_DOI_REST = compile_regex(r"[\w/.:(-]\S{0,40}?\d")
+_ADDRESS_END = compile_regex(r"\d{3}[\w.()-]*+\.?$")
+_OPEN_END = tuple("/:=?&#%_~.-(")
+_OTHER = compile_regex(
+    r"(?i)[(\[]?(?:19\d|20[0-3])\d[a-z]?[.,;)\]]*$|pmi?[dc]|arxiv|doi\b|https?:|www\.|\(?10\.\d{4,9}/"
+)
+"""A year, or another identifier."""
+_RUN_IN = compile_regex(
+    r"(10\.\d{4,9}/\S{1,200}?[\w)])[.,;]?(?=\[?(?:PM(?:C?ID)|PubMed|Epub|CrossRef|Google|Accessed"
+    r"|Available|Retrieved|Received|https?:)|\[(?![\d<]))"
+)
+"""A DOI that runs into the next word."""
 _TOKEN = compile_regex(r"(\S++)(\s*+)")
 # A broken word in lines that were joined before: its hyphen, and a blank.
 _HYPHEN = compile_regex(r"(?<=[^\W\d_A-Z])- (?=[a-z])")
@@ -342,10 +353,12 @@ def _is_broken(last: str, first: str, line_ends: bool) -> bool:
         return False
     if last.endswith(("http:", "https:")):
         return first.startswith("//")
-    if _YEAR_WORD.match(first):
+    if line_ends and _DOI_INCOMPLETE.search(last[-300:]):
+        return _DOI_REST.match(first) is not None
+    if _OTHER.match(first):
         return False
-    if line_ends and _DOI_OPEN.search(last[-100:]) and _DOI_GOES_ON.match(first):
-        return True
+    if line_ends and _DOI_OPEN.search(last[-100:]):
+        return _DOI_GOES_ON.match(first) is not None
     if last.endswith(_OPEN_END):
         return _ADDRESS_GOES_ON.match(first) is not None or (
             not last.endswith(".") and (line_ends or first[0].isdigit()) and len(last) > 5

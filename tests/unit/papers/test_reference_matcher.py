@@ -13,6 +13,7 @@ from tests.reference_styles import STYLES, Work, in_lines, with_slips
 from tests.strategies import ANY_TEXT
 
 from citebed.papers.annotation import Candidate
+from citebed.papers.annotator import annotate_references
 from citebed.papers.reference_matcher import (
     LIKELY,
     PlainText,
@@ -90,6 +91,50 @@ def test_another_identifier_speaks_against_a_document(matcher: ReferenceMatcher)
     text = "M. Moe. 2014. An instrument for measuring whispers. Journal of Air 3, 1."
     with_other = match(matcher, f"{text} https://doi.org/10.2000/77")
     assert (with_other.probability if with_other else 0) < match(matcher, text).probability
+
+
+@pytest.mark.parametrize(
+    ("text", "doc_id"),
+    [
+        ("J. Doe. Walls that whisper at night. In Proc. Conference on Rooms, 2018.", "talk"),
+        ("J. Doe. Walls that whisper at night. Journal of Rooms 12 (2018).", "article"),
+        ("J. Doe. Walls that whisper at night. J. Rooms, 2018.", "article"),
+        ("J. Doe. Walls that whisper at night. 2018, pp. 3–9.", "talk"),
+        ("J. Doe. Walls that whisper at night. 2018, pp. 100–120.", "article"),
+        ("J. Doe. Walls that whisper at night. arXiv:1701.01234, 2017.", "preprint"),
+        ("J. Doe. Walls that whisper at night. 2017.", "preprint"),
+    ],
+)
+def test_versions_of_a_title_differ_in_venue_year_and_pages(text: str, doc_id: str) -> None:
+    rows = [  # doc_id, year, venue, volume, pages, arXiv id
+        ("preprint", 2017, "arXiv", None, None, "1701.01234"),
+        ("talk", 2018, "Proceedings of the Conference on Rooms", None, "3–9", None),
+        ("article", 2018, "Journal of Rooms", "12", "100–120", None),
+    ]
+    columns = ("doc_id", "year", "venue", "volume", "pages", "arxiv")
+    versions = pl.DataFrame(rows, columns, orient="row").with_columns(
+        title=pl.lit("Walls that whisper at night"), authors=pl.lit(["Doe, Jane"])
+    )
+    found = match(ReferenceMatcher(versions), text)
+    assert (found.doc_id if found else None) == doc_id
+
+
+def test_two_records_of_one_work_are_not_rivals() -> None:
+    twice = pl.concat([DOCUMENTS[:1], DOCUMENTS[:1].with_columns(doc_id=pl.lit("copy"), doi=None)])
+    text = "Jane Doe and Richard Roe. 2018. Learning a Quiet Model of Noise. In NOISE, 1–9."
+    assert match(ReferenceMatcher(twice), text).probability > 0.9
+
+
+@pytest.mark.parametrize(
+    "printed", ["10.1000/walls-2018", "10.1000/wa-\nlls-2018", "10.1000/ walls-2018"]
+)
+def test_the_collection_completes_a_broken_doi(printed: str) -> None:
+    documents = DOCUMENTS[3:5].with_columns(
+        doi=pl.Series(["10.1000/walls-2018", "10.1000/walls-2019"])
+    )
+    parsed = [parse_reference(f"M. Moe. An instrument for measuring whispers. doi:{printed}")]
+    (made,) = annotate_references(["1"], [()], parsed, ReferenceMatcher(documents))
+    assert (made.doc_id, made.doi) == ("talk", "10.1000/walls-2018")
 
 
 def test_a_match_has_its_runner_up(matcher: ReferenceMatcher) -> None:
