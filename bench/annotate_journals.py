@@ -98,6 +98,8 @@ class Truth:
     citations: list[Citation] = field(default_factory=list)
     paragraphs: list[tuple[list[str], bool]] = field(default_factory=list)
     """The words of each paragraph, and whether it cites."""
+    names: frozenset[str] = frozenset()
+    """Words to ignore in paragraphs: names that the source prints with a command."""
 
 
 def read_truth(path: Path) -> Truth:
@@ -354,23 +356,32 @@ def _name_key(name: str) -> tuple[str, str]:
 
 def _compare_texts(truth: Truth, made: Annotation, counts: Counter[str], errors: bool) -> None:
     places = defaultdict(set)
-    for at, (tokens, _) in enumerate(truth.paragraphs):
+    paragraphs = [
+        [each for each in tokens if each not in truth.names] for tokens, _ in truth.paragraphs
+    ]
+    for at, tokens in enumerate(paragraphs):
         for each in zip(tokens, tokens[1:], tokens[2:], strict=False):
             places[each].add(at)
     equal = set()
     for context in made.contexts:
-        text = words(" ".join(sentence.printed for sentence in context.sentences))
+        text = [
+            each
+            for sentence in context.sentences
+            for each in words(sentence.printed)
+            if each not in truth.names
+        ]
         shared = Counter(
             at for each in zip(text, text[1:], text[2:], strict=False) for at in places[each]
         )
         counts["our_paragraphs"] += 1
-        best = max(shared, key=lambda at: f1(text, truth.paragraphs[at][0]), default=None)
-        if best is not None and f1(text, truth.paragraphs[best][0]) >= 0.9:
+        best = max(shared, key=lambda at: f1(text, paragraphs[at]), default=None)
+        if best is not None and f1(text, paragraphs[best]) >= 0.9:
             equal.add(best)
         elif errors:
             print(f"   PARAGRAPH {context.heading[:30]!r} {' '.join(text)[:110]}")
         for sentence in context.sentences:
             tokens = words(" ".join(_without_markers(sentence.printed, sentence.markers)))
+            tokens = [each for each in tokens if each not in truth.names]
             if not sentence.markers or len(tokens) < 5:
                 continue
             counts["our_sentences"] += 1

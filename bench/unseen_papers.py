@@ -129,7 +129,8 @@ _CITE = re.compile(
 _RMD_CITE = re.compile(r"(?<![\w.])-?@([\w:.+-]*\w)")
 _NOT_SHOWN = re.compile(
     r"<<[^\n]*>>=.*?\n@[^\n]*|\\begin\{(verbatim|Sinput|Soutput|Schunk|CodeChunk|CodeInput|Code"
-    r"|CodeOutput|lstlisting|table|figure|tabular|equation|eqnarray|align)(\*?)\}.*?\\end\{\1\2\}"
+    r"|CodeOutput|lstlisting|table|figure|tabular|equation|eqnarray|align|displaymath|gather|multline)(\*?)\}.*?\\end\{\1\2\}"
+    r"|\\\[.*?\\\]|\$\$.*?\$\$"
     r"|\\Sexpr\{[^{}]*\}|^```.*?^```",
     re.DOTALL | re.MULTILINE,
 )
@@ -150,7 +151,9 @@ def read_source(pdf: Path, path: Path, package: Path) -> Truth | None:
     body = text.partition("\\begin{document}")[2]
     body = _NOT_SHOWN.sub(" ", body or text).partition("\\end{document}")[0]
     body = body.partition("\\appendix")[0] if "\\appendix" in body[: len(body) // 3] else body
-    entries = _entries([*sorted(package.rglob("*.bib")), *sorted(path.parent.glob("*.bib"))])
+    authors_of: dict[str, list[str]] = {}
+    bibs = [*sorted(package.rglob("*.bib")), *sorted(path.parent.glob("*.bib"))]
+    entries = _entries(bibs, authors_of)
     cited = {key.strip() for match in _CITE.finditer(text) for key in match[2].lower().split(",")}
     if is_markdown:
         cited |= set(map(str.lower, _RMD_CITE.findall(body)))
@@ -169,7 +172,9 @@ def read_source(pdf: Path, path: Path, package: Path) -> Truth | None:
     title, authors = _argument(text, "Plaintitle") or _argument(text, "title"), []
     if plain := _argument(text, "Plainauthor"):
         authors = [_inverted(name) for name in re.split(r",\s*(?:and\s)?|\sand\s", plain) if name]
+    names = {word for key in references for name in authors_of[key] for word in words(name)}
     truth = Truth("", "", latex_to_text(title), authors, _argument(text, "Abstract"), references)
+    truth.names = frozenset(names | {"et", "al"})
     for hidden in _HIDDEN:
         body = _without(body, hidden)
     for paragraph in re.split(r"\n\s*\n|\\(?:sub)*section\*?|\\item\b", body):
@@ -207,14 +212,15 @@ def _add(truth: Truth, paragraph: str, is_markdown: bool) -> None:
         truth.citations.append(Citation(cites[int(number)], around))
 
 
-def _entries(paths: list[Path]) -> dict[str, Reference]:
-    """Return the entries of ``.bib`` files by their keys."""
+def _entries(paths: list[Path], authors_of: dict[str, list[str]]) -> dict[str, Reference]:
+    """Return the entries of ``.bib`` files by their keys; add their authors to ``authors_of``."""
     entries: dict[str, Reference] = {}
     for path in paths:
         for document in parse(Chunk(path.read_bytes(), path.name)):
             if isinstance(document, Problem):
                 continue
             names = document.authors or document.editors
+            authors_of[document.doc_id.lower()] = [family_name(name) for name in names]
             author = words(family_name(names[0])) if names else []
             about = (document.title, *names, document.venue or "", str(document.year or ""))
             entries[document.doc_id.lower()] = Reference(

@@ -20,6 +20,7 @@ from citebed.papers.annotation import (
 from citebed.papers.paper import Box, PlacedText, ReadPaper, ReadParagraph
 from citebed.papers.reference_matcher import LIKELY, ReferenceMatcher, prints_doi
 from citebed.papers.references import REPEATED_AUTHORS, ParsedReference, parse_reference
+from citebed.papers.structure import letters_only
 from citebed.papers.vocabulary import phrases
 from citebed.records import Sentence
 from citebed.text.anonymise import anonymise
@@ -184,6 +185,9 @@ class ReferenceIndex:
         named = self.by_name.get((name, year[0]), ())
         if len(named) < 2:
             return named
+        whole = self.by_name.get((letters_only(cite[: year.start()]), year[0]), ())
+        if len(whole) == 1:  # an organisation
+            return whole
         keys = []
         if initial := _INITIAL.match(cite):
             keys.append(f"{initial[1].lower()}. {name}")
@@ -235,7 +239,9 @@ def index_references(
             names.add(f"{given[0].lower()}. {families[0]}")
         names = names | {" ".join(families)} if len(families) == 2 else names
         number = _MANY if _OTHERS.search(reference.text) else min(len(reference.authors), _MANY)
-        names |= {f"{families[0]} {number}"} if families else set()
+        names |= (
+            {f"{families[0]} {number}", letters_only(reference.authors[0])} if families else set()
+        )
         if REPEATED_AUTHORS.match(reference.text):
             names = before | names
         before = names

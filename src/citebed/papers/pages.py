@@ -511,7 +511,9 @@ def _column(line: Line, gutters: Sequence[float]) -> int:
 # stands for: "so?ware". We try each of the usual ligatures for all words with such a glyph, and
 # take the one that makes the most common words.
 
-_UNKNOWN_LETTER = re.compile("[\uf600-\uf6ff]")
+_UNKNOWN_LETTER = re.compile("[\uf600-\uf6ff\u0100-\u017f]")
+_LEAST_COMMON = 0.3
+"""Least share of common words that a ligature makes in place of a letter with a code of its own."""
 _LIGATURES = ("fi", "fl", "ff", "ffi", "ffl", "Th", "tt", "ft", "Qu", "tz", "st", "ct", "fj", "ch")
 
 
@@ -552,4 +554,5 @@ def _best_ligature(code: str, texts: Counter[str]) -> str:
             common = [part for part in parts if ligature.lower() in part and part in known]
             scores[ligature] += times * len(common)
     best = max(_LIGATURES, key=lambda ligature: scores[ligature])
-    return best if scores[best] else code
+    least = _LEAST_COMMON * texts.total() if code.isalpha() else 0
+    return best if scores[best] > least else code

@@ -19,11 +19,14 @@ from citebed.papers.structure import Kind, Style, has_size, heading_level, plain
 from citebed.text.headings import BELOW
 from citebed.text.normalise import join_hyphens
 
-_BULLET = re.compile(r"(?:[•◦▪■●∙‣–—*]|\(?(?:\d{1,2}|[ivx]{1,4}|[a-z])[).])(?=\s|$)")
-_SIGNS = "•◦▪■●∙‣–—*"
+_BULLET = re.compile(r"(?:([•◦▪■●∙‣–—*\ue000-\uf8ff])|\(?(?:\d{1,2}|[ivx]{1,4}|[a-z])[).])(?=\s|$)")
 _STOPS = (".", "!", "?")
 _MARKER_AT_END = re.compile(r"\[[\d,;\s–-]+\]?$")
 _ENDS = (".", "!", "?", ":", ".”", '."', ".)", "?”", ".’")
+
+
+_FORMULA_GAP = 1.9
+"""Widest gap in a line, in font sizes, that a formula with pieces of other lines fills."""
 
 
 @dataclass
@@ -44,18 +47,23 @@ def split_body(
     """
     paragraphs: list[Paragraph] = []
     headings, before = _Headings(), _Previous()
-    rows = set()  # lines beside each other
+    rows, rests = set(), {}  # lines beside each other; the rest of a line behind a formula
     for one, after in pairwise(lines):
         level = abs(one.baseline - after.baseline) < 0.3 * one.size and has_size(after, one.size)
         if one.place == after.place and level and after.left > one.right:
-            rows |= {id(one), id(after)}
+            if after.left - one.right < _FORMULA_GAP * one.size and id(one) not in rows:
+                rests[id(after)] = one
+            else:
+                rows |= {id(one), id(after)}
     body = [pair for pair in zip(lines, kinds, strict=True) if id(pair[0]) not in references]
     flush = _has_flush_paragraphs([line for line, kind in body if kind is Kind.PROSE], style)
     for line, kind in body:
         if kind is Kind.HEADING:
             headings.add(line, continues=before.is_heading and not before.interrupted)
             before = _Previous(is_heading=True)
-        elif kind is Kind.PROSE and id(line) not in rows and _is_prose(line, style):
+        elif paragraphs and rests.get(id(line)) is paragraphs[-1].lines[-1]:
+            paragraphs[-1].lines.append(line)
+        elif kind is Kind.PROSE and id(line) not in rows and _is_prose(line, before.line, style):
             if (
                 not paragraphs
                 or before.line is None
@@ -125,10 +133,11 @@ class _Previous:
     is_item: bool = False
 
 
-def _is_prose(line: Line, style: Style) -> bool:
+def _is_prose(line: Line, last: Line | None, style: Style) -> bool:
     """Return True if a line of the prose's size begins where prose does.
 
-    That is the left edge of its column, or a little further right if the line has words.
+    That is the left edge of its column, or a little further right if the line has words or goes on
+    below a full line.
     """
     left, right = style.edges(line)
     offset = line.left - left
@@ -137,19 +146,20 @@ def _is_prose(line: Line, style: Style) -> bool:
     if offset > 4 * style.size or offset < -1.5 * style.size:
         return False
     letters = sum(map(str.isalpha, line.text))
-    return letters > 0.4 * len(line.text) or line.right > right - style.size
+    below = last is not None and last.place == line.place and style.is_next(last, line)
+    full = max(line.right, last.right if last and below else 0) > right - style.size
+    return letters > 0.4 * len(line.text) or full
 
 
 def _has_flush_paragraphs(prose: Sequence[Line], style: Style) -> bool:
-    """Return True for justified prose whose paragraphs have no indent."""
-    full = [  # the indents of full lines
-        line.left - left
-        for line in prose
-        for left, right in (style.edges(line),)
-        if right - line.right < style.size
-    ]
-    indented = sum(0.5 * style.size < indent < 4 * style.size for indent in full)
-    return len(full) > 0.75 * len(prose) and indented < 0.02 * len(prose)
+    """Return True for justified prose whose paragraphs have no indent on their first line."""
+    indents = [line.left - style.edges(line)[0] for line in prose]
+    full = sum(style.edges(line)[1] - line.right < style.size for line in prose)
+    indented = sum(
+        0.5 * style.size < indent < 4 * style.size and after < 0.3 * style.size
+        for indent, after in pairwise(indents)
+    )
+    return full > 0.6 * len(prose) and indented < 0.02 * len(prose)
 
 
 def _begins_paragraph(line: Line, last: Line, before: _Previous, style: Style, flush: bool) -> bool:
@@ -158,18 +168,19 @@ def _begins_paragraph(line: Line, last: Line, before: _Previous, style: Style, f
     ended = text.endswith(_ENDS) or _MARKER_AT_END.sub("", text).rstrip().endswith(_ENDS)
     early = last.right < last_right - 1.5 * style.size
     if ended and (bullet := _BULLET.match(line.text)):
-        return bullet[0] in _SIGNS or indented or early
+        return bullet[1] or indented or early
     moved = line.place != last.place
     if moved and early and last.text.endswith(_STOPS):
         return True
     if moved or before.interrupted:
-        return indented and ended and not (before.is_item and _hangs(line, last, style))
+        new = indented or (flush and early and line.text[:1].isupper())
+        return new and ended and not (before.is_item and _hangs(line, last, style))
     head = line.words[0].font
     new_font = head.bold and head.name != style.font and last.words[-1].font != head
     if ended and (new_font or style.is_apart(last, line)):
         return True
     if indented and line.left - last.left > 0.4 * style.size:
-        return not _BULLET.match(last.text)
+        return (ended or early) and not _BULLET.match(last.text)
     if last.left - line.left > 0.4 * style.size and _hangs(last, last, style):  # after a list
         return ended and early
     return early and ended and (indented or flush)
@@ -186,7 +197,7 @@ def _hangs(line: Line, last: Line, style: Style) -> bool:
 def bullet_length(text: str) -> int:
     """Return the length of the bullet that begins a list item, or 0."""
     bullet = _BULLET.match(text)
-    return bullet.end() if bullet and bullet[0] in _SIGNS else 0
+    return bullet.end() if bullet and bullet[1] else 0
 
 
 # --- Running text ---------------------------------------------------------------------------------

@@ -409,6 +409,10 @@ _INVERTED = compile_regex(
 )
 _BEFORE = compile_regex(rf"(?P<display>{_DOTTED} ?{_FAMILY}){_SUFFIX}")
 _DISPLAY = compile_regex(rf"(?P<display>{NAME}(?: [(“\"][\w. ]{{1,20}}[)”\"] {NAME})?+){_SUFFIX}")
+_GROUP = compile_regex(
+    rf"(?P<display>(?:[^\W\da-z_][\w&’'-]*+ ){{1,6}}?(?i:{phrases('organisation')})\b)"
+    r"(?P<suffix>(?!))?+"
+)
 _IDEOGRAPHS = compile_regex(r"(?P<display>[\u3400-\u9fff·]{2,6}+)(?P<suffix>(?!))?+")
 _GOES_ON = compile_regex(rf"\.?{_NAME_GOES_ON}")
 
@@ -416,7 +420,7 @@ _AND = r"(?:and|&|und|y|et(?! al))"
 _BETWEEN = compile_regex(rf"(?P<last>[,;]? ?{_AND} )|[,;] ?(?:\.\.\. ?|… ?)?(?P<amp>& ?)?")
 _LAST = compile_regex(rf" ?{_AND} ")
 _OTHERS = compile_regex(
-    rf"(?:[,;]? ?(?:and )?)(?:{ET_AL}|and others|\d+ others|(?:\.\.\.|…)(?! ?{UPPER}))"
+    rf"(?:[,;]? ?(?:and )?)(?:{ET_AL}|(?:\d+ )?others\b|(?:\.\.\.|…)(?! ?{UPPER}))"
 )
 _LETTERS = re.compile(r"[^\W\d_]+")
 _EDITORS = compile_regex(r"(?i),? ?[(\[]?(?:eds?|editors?|hrsg)\b\.?[)\]]?")
@@ -466,7 +470,7 @@ def parse_authors(text: str) -> AuthorList:
 _STYLES: tuple[tuple[tuple[re.Pattern[str], ...], bool], ...] = (
     ((_IDEOGRAPHS,), False),
     ((_BEHIND, _BEFORE), True),
-    ((_BEHIND_BARE,), True),
+    ((_BEHIND_BARE, _GROUP), True),
     ((_BEFORE,), False),
     ((_INVERTED, _DISPLAY), False),
     ((_DISPLAY,), False),

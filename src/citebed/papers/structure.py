@@ -45,6 +45,8 @@ _LONG, _LONG_WORDS, _SAME_WIDTH = 6, 20, 0.04
 in a typewriter font. Other fonts have more than 0.05."""
 _LARGER = 0.4
 """Share of the most common size's characters that a larger size of prose has at least."""
+_TEXT_SHARE = 0.25
+"""Share of prose that is not in a typewriter font, in a paper that is not typewritten."""
 _MARGIN_LINES = 3
 _NEAR, _SMALL_LINES = 3.2, 3
 """Largest step in font sizes, and fewest lines, of smaller prose below a heading."""
@@ -107,20 +109,27 @@ def measure_style(lines: Sequence[Line]) -> Style:
     fonts: Counter[str] = Counter()
     for line in prose:
         fonts[line.main.font.name] += len(line.text)
+    code = _typewriter_fonts(lines)
+    text_fonts = Counter({name: count for name, count in fonts.items() if name not in code})
+    if text_fonts.total() > _TEXT_SHARE * fonts.total():
+        fonts = text_fonts  # although there is more program code
+        prose = [line for line in prose if line.main.font.name not in code]
     font = fonts.most_common(1)[0][0] if fonts else ""
     steps = (a.baseline - b.baseline for b, a in pairwise(prose) if a.place == b.place)
     plausible = [step for step in steps if 0.9 * size < step < 2.2 * size]
     leading = median(plausible) if plausible else 1.2 * size
-    code = _typewriter_fonts(lines)
     places: dict[tuple[int, int], list[Line]] = defaultdict(list)
     for line in prose:
         places[line.place].append(line)
         places[-1, line.column].append(line)
-    columns = {
-        place: (_mode([line.left for line in some]), _mode([line.right for line in some]))
-        for place, some in places.items()
-        if place[0] < 0 or len(some) >= 6
-    }
+    columns: dict[tuple[int, int], tuple[float, float]] = {}
+    for place, some in sorted(places.items()):  # page -1 first
+        lefts = [line.left for line in some]
+        left, usual = _mode(lefts), columns.get((-1, place[1]), (0.0, 0.0))[0]
+        if sum(abs(each - usual) < 1 for each in lefts) > 1:  # a page full of list items
+            left = min(left, usual)
+        if place[0] < 0 or len(some) >= 6:
+            columns[place] = left, _mode([line.right for line in some])
     return Style(size, font, leading, columns, frozenset() if font in code else code)
 
 
