@@ -389,7 +389,7 @@ def _parts(
     """Return for each section its part of the paper, or ``None`` for other sections.
 
     If no heading names related work, the section after the introduction counts as related work,
-    provided that at least 70 % of its paragraphs have citations.
+    provided that more than 70 % of its paragraphs have citations.
     """
     named = {p.section: part_of(p.section, sections) for p in paper.paragraphs}
     tops = unique(map(_top, named))
@@ -399,7 +399,7 @@ def _parts(
     second = [section for section in named if _top(section) == tops[first + 1]]
     pairs = zip(paper.paragraphs, links, strict=True)
     cites = [bool(linked) for paragraph, linked in pairs if paragraph.section in second]
-    if sum(cites) >= _LEAST_CITING and sum(cites) >= _LEAST_SHARE * len(cites):
+    if sum(cites) >= _LEAST_CITING and sum(cites) > _LEAST_SHARE * len(cites):
         named |= dict.fromkeys(second, "related work")
     return named
 
