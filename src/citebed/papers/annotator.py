@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -183,6 +183,9 @@ class ReferenceIndex:
         if year is None or not name:
             return ()
         named = self.by_name.get((name, year[0]), ())
+        head, _, rest = cite.partition(", ")
+        if not named and rest and (head[1:] != head[1:].lower() or head.count(" ") > 1):
+            return self.entries_named(rest)  # "UMFPACK, Davis 2004"
         if len(named) < 2:
             return named
         whole = self.by_name.get((letters_only(cite[: year.start()]), year[0]), ())
@@ -312,7 +315,7 @@ def annotate(
             confidence = min(sentence.confidence for sentence in sentences)
             context = (f"{len(contexts) + 1:02d}", part, paragraph.section, confidence, sentences)
             contexts.append(AnnotatedContext(*context))
-    notes = list(_disagreements(texts, links, index))
+    notes = list(_disagreements(texts, links, index, [reference.text for reference in parsed]))
     if not contexts and sections and (citing := sum(map(bool, links))):
         notes.insert(
             0,
@@ -336,51 +339,81 @@ def annotate(
 _UNKNOWN, _UNCITED = 0.05, 0.25
 """Shares above which markers and list disagree: citations that are not in the list, and entries
 that nothing cites."""
-_FEW = 3
+_FEW, _NEAR = 3, 1.5
+"""Fewest numbers above the list's last that are citations, and the largest by that last number."""
+_SORTED, _LONG_ENTRY = 0.75, 3
+"""Least share of entries in a sorted list that are in order, and the length, by the median, of an
+entry that may be several."""
 
 
 def _disagreements(
-    texts: Sequence[str], links: Sequence[Sequence[Link]], index: ReferenceIndex
+    texts: Sequence[str],
+    links: Sequence[Sequence[Link]],
+    index: ReferenceIndex,
+    entries: Sequence[str],
 ) -> Iterator[str]:
     """Yield notes where the citation markers of a paper and its reference list disagree."""
-    cited = {cite for linked in links for link in linked for cite in link.cites}
-    printed = [marker for text in texts for marker in markers(text)]
-    every = [cite for marker in printed for cite in marker.cites]
     if index.by_note:
         return
+    cited = {cite for linked in links for link in linked for cite in link.cites}
+    printed = [marker.cites for text in texts for marker in markers(text)]
+    forms = [(_RAISED, _POWER), (_ROUND, _COUNTED)]
+    raised, round_ = ([c for t in texts for _, c in _numbers_in(t, *form)] for form in forms)
     if not index.ids:
+        counted = {cite for cites in round_ for cite in cites}
+        printed += round_ if counted.issuperset(map(str, range(1, 2 * _FEW))) else []
         if len(printed) > _FEW:
             yield f"{count(len(printed), 'citation marker')}, but no reference list was found"
         return
     if index.is_numbered and all(map(str.isdigit, index.ids)):
-        raised = [
-            cite for t in texts for _, some in _numbers_in(t, _RAISED, _POWER) for cite in some
-        ]
         known = {int(each) for each in index.ids}
-        used = {int(cite) for cite in (*every, *raised) if cite.isdigit() and len(cite) < 4}
         last = max(known)
-        above = {number for number in used if number > last}
-        goes_on = last + 1 in above or len(above) >= _FEW  # a number alone may be something else
-        missing = {*range(1, last), *(above if goes_on else ())} - known
+        numbered = [*printed, *raised, *(round_ if index.round_cite else [])]
+        used = [int(c) for cites in numbered for c in cites if c.isdigit() and len(c) < 4]
+        near = [number for number in used if last < number <= _NEAR * last + _FEW]
+        above = set(near)
+        goes_on = last + 1 in above or len(above) >= _FEW or len(near) > len(above)
+        missing = set(range(1, max(above) + 1 if goes_on else last)) - known
         if len(missing) > _UNKNOWN * len(known | missing):
             yield (
-                f"the paper cites {count(len(used | known), 'reference')}, but the list that was "
-                f"read has {len(known):,}: it was probably not read completely"
+                f"the paper cites {count(len(known | missing), 'reference')}, but the list that "
+                f"was read has {len(known):,}: it was probably not read completely"
             )
     else:
-        named = [*unique(cite for cite in every if not cite.isdigit() and _YEAR.search(cite))]
+        every = unique(cite for cites in printed for cite in cites)
+        named = [cite for cite in every if not cite.isdigit() and _YEAR.search(cite)]
         unresolved = [cite for cite in named if len(index.entries_named(cite)) != 1]
-        if len(unresolved) > max(1, _UNKNOWN * len(named)):
+        if len(unresolved) > _UNKNOWN * min(len(named), len(index.ids)):
             yield (
                 f"{len(unresolved):,} of {count(len(named), 'citation')} match no entry of "
                 f"the reference list, for example {unresolved[0]}"
             )
+        first = [_plain(match[1]) for entry in entries if (match := _FIRST.match(entry))]
+        strange = len(first) - _longest_sorted(first)
+        if _UNKNOWN * len(first) < strange < (1 - _SORTED) * len(first):
+            yield (
+                f"{strange:,} of {count(len(entries), 'reference')} are not in alphabetical order: "
+                f"the list was probably not split correctly"
+            )
+    usual = sorted(map(len, entries))[len(entries) // 2]
+    long = [entry for entry in entries if len(entry) > _LONG_ENTRY * usual]
+    joined = sum(len(set(_YEAR.findall(entry))) > 1 for entry in long)
+    if joined > _UNKNOWN * len(entries):
+        yield f"{count(joined, 'reference')} may be several: the list was not split correctly"
     uncited = index.ids - cited
     if len(uncited) > max(_FEW, _UNCITED * len(index.ids)):
         yield (
             f"no citation marker was found for {len(uncited):,} of "
             f"{count(len(index.ids), 'reference')}"
         )
+
+
+def _longest_sorted(words: Sequence[str]) -> int:
+    """Return the largest number of words that are in order if the others are left out."""
+    ends: list[str] = []  # the smallest last word of a sorted part of each length
+    for word in words:
+        ends[(at := bisect_right(ends, word)) : at + 1] = [word]
+    return len(ends)
 
 
 def _parts(

@@ -168,7 +168,7 @@ def _begins_paragraph(line: Line, last: Line, before: _Previous, style: Style, f
     ended = text.endswith(_ENDS) or _MARKER_AT_END.sub("", text).rstrip().endswith(_ENDS)
     early = last.right < last_right - 1.5 * style.size
     if ended and (bullet := _BULLET.match(line.text)):
-        return bullet[1] or indented or early
+        return bool(bullet[1]) or indented or early
     moved = line.place != last.place
     if moved and early and last.text.endswith(_STOPS):
         return True

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from citebed.papers.annotator import index_references
+from citebed.papers.annotator import annotate, index_references
+from citebed.papers.paper import PlacedText, ReadPaper, ReadParagraph, ReferenceEntry
 from citebed.papers.references import parse_reference
 
 NAMED = (
@@ -133,3 +134,50 @@ def test_numbers_cite_a_list_without_numbers_only_if_most_of_it_is_cited(
     references = [parse_reference(each) for each in NAMED]
     index = index_references(references, list("12345"), [text], labelled=False)
     assert [cite for link in index.links(text) for cite in link.cites][: len(cites)] == cites
+
+
+def entry(label: str, text: str) -> ReferenceEntry:
+    return ReferenceEntry(label, PlacedText(text), text)
+
+
+def notes(texts: Sequence[str], entries: Sequence[ReferenceEntry]) -> str:
+    paragraphs = tuple(ReadParagraph("Intro", PlacedText(text)) for text in texts)
+    paper = ReadPaper("T", (), "", None, None, paragraphs, tuple(entries), ())
+    return "; ".join(annotate(paper, "x", sections=()).notes)
+
+
+LIST = [entry(str(n), f"J. Doe. A title of things, number {n}. Noise, 2001.") for n in range(1, 21)]
+NAMES = "Ash Beech Cedar Elm Fir Gale Hazel Ivy Jade Kale Larch Maple Oak Pine"
+BY_NAME = [
+    entry("", f"{name}, J. (2001). A title of things. Journal of Noise, 3, 1–9.")
+    for name in NAMES.split()
+]
+CITED = [f"They say so ({each.printed[: each.printed.index(',')]}, 2001)." for each in BY_NAME]
+
+
+@pytest.mark.parametrize(
+    ("texts", "entries", "note"),
+    [
+        (["known [1-20]."], LIST, ""),
+        (["known [1-20]."], LIST[:19], ""),  # 5 %
+        (["known [1-20]."], LIST[:18], "cites 20 references, but the list that was read has 18"),
+        (["known [1-18], twice [20] and [20]."], LIST[:18], "cites 20 references"),
+        (["known [1-18] in [100] and [200]."], LIST[:18], ""),  # intervals and sizes
+        (["known (1-10).", "so (11-20)."], LIST[:18], "cites 20 references"),
+        (["known (1-10).", "so (11), (12), (13)."], [], "4 citation markers"),
+        (["known (1), (2), (3), (4)."], [], ""),  # equations
+        (["known [1-20]."], [*LIST[:17], *LIST[18:]], ""),
+        (CITED, BY_NAME, ""),
+        (CITED, BY_NAME[:-1], "1 of 14 citations match no entry"),
+        ([*CITED, "so (PMML, Oak 2001)"], BY_NAME, ""),
+        (CITED, [*BY_NAME[:4], BY_NAME[13], *BY_NAME[4:13]], "not in alphabetical order"),
+        (CITED, [*BY_NAME[:7], *BY_NAME[:6:-1]], ""),  # not a sorted list
+        (["known [1-20]."], [*LIST[:18], *[entry(n, " ".join(f"J. Doe. Things, 20{m}." for m in
+         range(10, 20))) for n in ("19", "20")]], "2 references may be several"),
+    ],
+)  # fmt: skip
+def test_markers_and_list_are_compared(
+    texts: Sequence[str], entries: Sequence[ReferenceEntry], note: str
+) -> None:
+    found = notes(texts, entries)
+    assert note in found if note else found == ""
