@@ -370,10 +370,12 @@ def _disagreements(
         last = max(known)
         numbered = [*printed, *raised, *(round_ if index.round_cite else [])]
         used = [int(c) for cites in numbered for c in cites if c.isdigit() and len(c) < 4]
-        near = [number for number in used if last < number <= _NEAR * last + _FEW]
-        above = set(near)
-        goes_on = last + 1 in above or len(above) >= _FEW or len(near) > len(above)
-        missing = set(range(1, max(above) + 1 if goes_on else last)) - known
+        reach = last
+        for number in sorted(used):
+            reach = number if reach < number <= _NEAR * reach + _FEW else reach
+        near = [number for number in used if last < number <= reach]
+        goes_on = last + 1 in near or len(set(near)) >= _FEW or len(near) > len(set(near))
+        missing = set(range(1, (reach if goes_on else last) + 1)) - known
         if len(missing) > _UNKNOWN * len(known | missing):
             yield (
                 f"the paper cites {count(len(known | missing), 'reference')}, but the list that "
