@@ -126,7 +126,7 @@ def timeline(
     citebed scores a run's documents in a slice against the relevant documents in that slice, and
     ignores slices that have none. A query's score is the weighted mean over slices, a system's
     score the mean over queries. With --baseline, --test or --correct, citebed also tests the
-    differences between runs.
+    differences between runs. 'citebed timeline snapshots' scores several collections.
 
     Example: citebed timeline kba.qrels *.run --slice 7d --weight uniform --weight burst -m AP
     """
@@ -490,7 +490,8 @@ def timeline_snapshots(
     if output.is_rows:
         print_rows(scores.rows, style)
     else:
-        typer.echo(overlap_table(scores).written(style))
-        typer.echo(snapshots_table(scores).written(style), nl=style == "table")
+        tables = snapshots_table(scores), overlap_table(scores)  # an error comes before any output
+        typer.echo(tables[1].written(style))
+        typer.echo(tables[0].written(style), nl=style == "table")
         print_lines(snapshot_sentences(scores), style)
     print_lines((f"note: {note}" for note in scores.notes()), style)

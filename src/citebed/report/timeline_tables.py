@@ -20,6 +20,7 @@ from citebed.report.tables import (
     Column,
     Table,
     build_table,
+    frame_table,
     interval,
     p_text,
     text_table,
@@ -312,10 +313,8 @@ def stability_sentence(measure: str, stable: Stability) -> str:
 
 def overlap_table(scores: SnapshotScores) -> Table:
     """Make a table of the queries and documents of snapshots, and of what the first one shares."""
-    columns = [Column("snapshot", "snapshot", left=True)] + [
-        Column(name.replace("_", " "), name, ",") for name in scores.overlap.columns[1:]
-    ]
-    return build_table(columns, scores.overlap.iter_rows(named=True))
+    names = scores.overlap.rename(lambda name: name.replace("_", " "))
+    return frame_table(names, lambda cell: cell if isinstance(cell, str) else f"{cell:,}")
 
 
 def snapshots_table(scores: SnapshotScores) -> Table:
@@ -383,18 +382,16 @@ def snapshot_sentences(scores: SnapshotScores) -> list[str]:
 
 def _ranking_sentences(scores: SnapshotScores, names: Sequence[str]) -> Iterator[str]:
     """Compare the ranking of the systems in each snapshot with the first."""
-    values = {(row["measure"], row["snapshot"], row["run"]): row["value"] for row in scores.rows}
-    for measure in dict.fromkeys(key[0] for key in values):
+    columns = {name: str(at) for at, name in enumerate(names)}
+    table = scores.table.with_columns(pl.col("snapshot").replace(columns))
+    wide = table.pivot("snapshot", index=["measure", "run"], values="value")
+    for (measure,), of in wide.group_by("measure", maintain_order=True):
         for name in names[1:]:
-            pairs = [
-                (values[measure, names[0], run], values[measure, name, run])
-                for run in scores.runs
-                if (measure, names[0], run) in values and (measure, name, run) in values
-            ]
-            tau = kendall_tau(*zip(*pairs, strict=True)) if len(pairs) > 2 else math.nan
+            both = of.drop_nulls(["0", columns[name]])
+            tau = kendall_tau(both["0"], both[columns[name]]) if both.height > 2 else math.nan
             if not math.isnan(tau):
                 yield (
-                    f"{measure}: the ranking of {count(len(pairs), 'run')} in {name} agrees with "
+                    f"{measure}: the ranking of {count(both.height, 'run')} in {name} agrees with "
                     f"{names[0]} at Kendall τ = {_plain(tau, 2)}"
                 )
 

@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from citebed.errors import CitebedError
 from citebed.evaluation.options import TREC_EVAL, Resampling, Settings
-from citebed.options import option, without
+from citebed.options import option
 
 if TYPE_CHECKING:
     from citebed.evaluation.measures import Measure
@@ -99,7 +99,7 @@ class SnapshotOptions:
     """
 
     measures: str | Measure | Sequence[str | Measure] = option(
-        "nDCG@10", "Measure (repeatable).", "--measure", "-m", kind=tuple[str, ...]
+        "nDCG@10", "Measure (default nDCG@10; repeatable).", "--measure", "-m", kind=tuple[str, ...]
     )
     pivot: str | None = option(
         None, "Run to compare the other runs with in each snapshot, e.g. a BM25 baseline."
@@ -113,4 +113,4 @@ class SnapshotOptions:
     )
     shared: bool = option(False, "Score only the queries that all snapshots judge.", "--shared")
     settings: Settings = TREC_EVAL
-    resampling: Annotated[Resampling, without("queries")] = field(default_factory=Resampling)
+    resampling: Resampling = field(default_factory=Resampling)

@@ -26,7 +26,7 @@ from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.measures.names import measures as parse_measures
 from citebed.evaluation.options import Resampling
 from citebed.evaluation.scoring.evaluation import Evaluation, evaluate
-from citebed.evaluation.scoring.run_scores import RunScores, summarise
+from citebed.evaluation.scoring.run_scores import summarise
 from citebed.files.parquet import read_parquet
 from citebed.frames import TableResult
 from citebed.runs.reader import as_qrels, as_runs, distinct_names, run_name
@@ -90,7 +90,7 @@ class SnapshotScores(TableResult):
         """Return the table to print."""
         return self.table.with_columns(pl.col(pl.Float64).round(4))
 
-    @property
+    @cached_property
     def runs(self) -> list[str]:
         """The names of all runs, in order of first occurrence."""
         every = (scores.run for each in self.evaluations.values() for scores in each.runs)
@@ -99,36 +99,26 @@ class SnapshotScores(TableResult):
     @cached_property
     def rows(self) -> list[dict[str, Any]]:
         """The rows of ``table``; values that are not known are ``None``."""
-        rows = []
-        first = next(iter(self.evaluations))
-        for run in self.runs:
-            found = {
-                name: scores
-                for name, each in self.evaluations.items()
-                for scores in each.runs
-                if scores.run == run
+        rows: dict[tuple[int, str, int], dict[str, Any]] = {}
+        for order, (name, evaluation) in enumerate(self.evaluations.items()):
+            for scores in evaluation.runs:
+                summaries = summarise(scores, self._resamplings[name])
+                for at, summary in enumerate(summaries):
+                    rows[self.runs.index(scores.run), str(summary.measure), order] = {
+                        "run": scores.run, "measure": str(summary.measure), "snapshot": name,
+                        "queries": len(scores.query_ids), "value": summary.value,
+                        "low": summary.low, "high": summary.high,
+                        **self._changes(scores.run, at, name),
+                    }  # fmt: skip
+        places = {str(each): at for at, each in enumerate(evaluation.measures)}
+        ordered = sorted(rows, key=lambda key: (key[0], places[key[1]], key[2]))
+        return [
+            {
+                name: None if isinstance(value, float) and math.isnan(value) else value
+                for name, value in rows[key].items()
             }
-            summaries = {
-                name: summarise(scores, self._resamplings[name]) for name, scores in found.items()
-            }
-            for at, measure in enumerate(self.evaluations[first].measures):
-                for name, scores in found.items():
-                    summary = summaries[name][at]
-                    row = {
-                        "run": run,
-                        "measure": str(measure),
-                        "snapshot": name,
-                        "queries": len(scores.query_ids),
-                        "value": summary.value,
-                        "low": summary.low,
-                        "high": summary.high,
-                        **self._changes(run, at, first, name),
-                    }
-                    rows.append({
-                        key: None if isinstance(value, float) and math.isnan(value) else value
-                        for key, value in row.items()
-                    })  # fmt: skip
-        return rows
+            for key in ordered
+        ]
 
     def notes(self) -> list[str]:
         """Return notes on coverage, and on runs that are not in every snapshot."""
@@ -149,63 +139,64 @@ class SnapshotScores(TableResult):
         resampling = self.options.resampling
         return {name: resampling.with_clusters(x.source) for name, x in self.evaluations.items()}
 
-    def _sample(self, run: str, name: str, at: int) -> _Sample | None:
-        """Return a run's scores of one measure in a snapshot, if it is there."""
+    def _sample(self, run: str | None, name: str, at: int) -> _Sample:
+        """Return a run's scores of a measure in a snapshot by query; empty if it is not there."""
         found = (scores for scores in self.evaluations[name].runs if scores.run == run)
-        scores: RunScores | None = next(found, None)
-        if scores is None:
-            return None
-        ids = scores.query_ids.to_list()
-        clusters = self._resamplings[name].labels(ids)
-        return _Sample(ids, dict(zip(ids, clusters or ids, strict=True)), scores.values[at])
+        return {
+            query: float(value)
+            for scores in found
+            for query, value in zip(scores.query_ids, scores.values[at], strict=True)
+        }
 
-    def _changes(self, run: str, at: int, first: str, name: str) -> dict[str, Any]:
+    @cached_property
+    def _units(self) -> dict[str, str]:
+        """The unit of each query: itself, or its cluster."""
+        units: dict[str, str] = {}
+        for name, evaluation in self.evaluations.items():
+            queries = sorted(_queries(evaluation))
+            labels = self._resamplings[name].labels(queries)
+            units |= zip(queries, labels or queries, strict=True)
+        return units
+
+    def _changes(self, run: str, at: int, name: str) -> dict[str, Any]:
         """Return the measures of change from the first snapshot to another, with intervals."""
+        first, pivot = next(iter(self.evaluations)), self.options.pivot
+        names = (f"{change}{end}" for change in _CHANGES for end in ("", "_low", "_high"))
+        result: dict[str, Any] = dict.fromkeys(("shared_queries", *names))
         before, after = self._sample(run, first, at), self._sample(run, name, at)
-        pivot, ends = self.options.pivot, ("", "_low", "_high")
-        result: dict[str, Any] = dict.fromkeys(
-            ("shared_queries", *(f"{change}{end}" for change in _CHANGES for end in ends))
-        )
-        if name == first or before is None or after is None:
+        if name == first or not before:
             return result
-        of = _Means([before, after], self.options.resampling.level)
-        result["shared_queries"] = len(set(before.queries) & set(after.queries))
-        result |= of.difference("change", 1, 0)
-        value, low, high = of.ratio("", of.weights(1), of.weights(0)).values()
-        result |= {"drop": 1 - value, "drop_low": 1 - high, "drop_high": 1 - low}
-        if pivot is None or run == pivot:
-            return result
-        pivots = self._sample(pivot, first, at), self._sample(pivot, name, at)
-        if pivots[0] is None or pivots[1] is None:
-            return result
-        both = _Means(
-            [*before.both(pivots[0]), *after.both(pivots[1])], self.options.resampling.level
-        )
-        advantages = both.weights(2) - both.weights(3), both.weights(0) - both.weights(1)
-        return result | both.ratio("effect_ratio", *advantages) | both.delta_ri("delta_ri")
+        level = self.options.resampling.level
+        of = _Means([after, before], self._units, level)
+        result["shared_queries"] = len(before.keys() & after.keys())
+        _fill(result, "change", of.combination(np.array([1.0, -1.0])))
+        value, low, high = of.ratio(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+        _fill(result, "drop", (1 - value, 1 - high, 1 - low))
+        pairs = [
+            {query: score for query, score in ours.items() if query in theirs}
+            for snapshot, scores in ((name, after), (first, before))
+            for other in [self._sample(pivot, snapshot, at)]
+            for ours, theirs in ((scores, other), (other, scores))
+        ]
+        if run != pivot and all(pairs):
+            both = _Means(pairs, self._units, level)
+            lead = np.array([1.0, -1.0, 0.0, 0.0])
+            _fill(result, "effect_ratio", both.ratio(lead, np.roll(lead, 2)))
+            _fill(result, "delta_ri", both.delta_ri())
+        return result
+
+
+_Sample = dict[str, float]
+_Limits = tuple[float, float, float]
+
+
+def _fill(row: dict[str, Any], name: str, values: _Limits) -> None:
+    """Put a value and its limits into a row."""
+    row |= zip((name, f"{name}_low", f"{name}_high"), values, strict=True)
 
 
 def _queries(evaluation: Evaluation) -> set[str]:
     return {query for scores in evaluation.runs for query in scores.query_ids}
-
-
-class _Sample(NamedTuple):
-    """Scores of queries, and the unit of each query: itself or its cluster."""
-
-    queries: list[str]
-    units: dict[str, str]
-    values: Floats
-
-    def both(self, other: _Sample) -> tuple[_Sample, _Sample]:
-        """Return the scores of the queries that two runs share."""
-        ours, theirs = (dict(zip(x.queries, x.values, strict=True)) for x in (self, other))
-        queries = [query for query in self.queries if query in theirs]
-        if not queries:
-            raise CitebedError("a run and the pivot have no query in common.")
-        return (
-            _Sample(queries, self.units, np.array([ours[query] for query in queries])),
-            _Sample(queries, self.units, np.array([theirs[query] for query in queries])),
-        )
 
 
 class _Means:
@@ -216,44 +207,32 @@ class _Means:
     degrees of freedom of the smallest sample.
     """
 
-    def __init__(self, samples: Sequence[_Sample], level: float) -> None:
+    def __init__(self, samples: Sequence[_Sample], units: Mapping[str, str], level: float) -> None:
         from scipy.special import stdtrit
 
-        codes: dict[str, int] = {}
-        numbers = [
-            np.array([codes.setdefault(each.units[query], len(codes)) for query in each.queries])
-            for each in samples
-        ]
-        self.means = np.array([each.values.mean() for each in samples])
-        sizes = np.array([len(np.unique(each)) for each in numbers])
-        influence = np.array([
-            np.bincount(number, (each.values - each.values.mean()) / len(number), len(codes))
-            for number, each in zip(numbers, samples, strict=True)
-        ])  # fmt: skip
-        if sizes.min() < 2:
-            self.covariance, self.quantile = np.full((len(samples),) * 2, np.nan), math.nan
-            return
-        influence *= np.sqrt(sizes / (sizes - 1))[:, None]
+        codes = {unit: at for at, unit in enumerate(dict.fromkeys(units.values()))}
+        self.means = np.array([np.mean(list(each.values())) for each in samples])
+        influence, sizes = np.zeros((len(samples), len(codes))), np.zeros(len(samples))
+        for at, each in enumerate(samples):
+            places = [codes[units[query]] for query in each]
+            off = (np.array(list(each.values())) - self.means[at]) / len(each)
+            sizes[at] = len(set(places))
+            influence[at] = np.bincount(places, off, len(codes))
+        self.quantile = (
+            math.nan if sizes.min() < 2 else float(stdtrit(sizes.min() - 1, (1 + level) / 2))
+        )
+        influence *= np.sqrt(sizes / np.maximum(sizes - 1, 1))[:, None]
         self.covariance = influence @ influence.T
-        self.quantile = float(stdtrit(sizes.min() - 1, (1 + level) / 2))
 
-    def weights(self, at: int) -> Floats:
-        """Return the weights of one mean, to combine."""
-        return np.asarray(np.eye(len(self.means))[at])
-
-    def _interval(self, name: str, value: float, gradient: Floats) -> dict[str, float]:
-        """Return a value and its limits; without any spread they are not known."""
-        variance = float(gradient @ self.covariance @ gradient)
+    def combination(self, weights: Floats, value: float | None = None) -> _Limits:
+        """Return a weighted sum of the means (or a function of them with this gradient)."""
+        value = float(weights @ self.means) if value is None else value
+        variance = float(weights @ self.covariance @ weights)
         reach = self.quantile * math.sqrt(variance) if variance > 1e-24 else math.nan
-        return {name: value, f"{name}_low": value - reach, f"{name}_high": value + reach}
+        return value, value - reach, value + reach
 
-    def difference(self, name: str, later: int, earlier: int) -> dict[str, float]:
-        """Return the difference of two means."""
-        weights = self.weights(later) - self.weights(earlier)
-        return self._interval(name, float(weights @ self.means), weights)
-
-    def ratio(self, name: str, above: Floats, below: Floats) -> dict[str, float]:
-        """Return the ratio of two combinations of means, with the interval of Fieller (1954).
+    def ratio(self, above: Floats, below: Floats) -> _Limits:
+        """Return the ratio of two weighted sums of the means, with the interval of Fieller (1954).
 
         There are no limits if the denominator may be 0.
         """
@@ -262,23 +241,20 @@ class _Means:
             float(x @ self.covariance @ y) * self.quantile**2
             for x, y in ((above, above), (above, below), (below, below))
         )
-        low = high = math.nan
-        known = b * b - bb
+        value, known = a / b if abs(b) > 1e-12 else math.nan, b * b - bb
         root = (a * b - ab) ** 2 - known * (a * a - aa)
-        if known > 1e-24 and root > 1e-24:  # both False for nan
-            low, high = ((a * b - ab + sign * math.sqrt(root)) / known for sign in (-1, 1))
-        value = a / b if abs(b) > 1e-12 else math.nan
-        return {name: value, f"{name}_low": low, f"{name}_high": high}
+        if not (known > 1e-24 and root > 1e-24):  # also if they are nan
+            return value, math.nan, math.nan
+        reach = math.sqrt(root)
+        return value, (a * b - ab - reach) / known, (a * b - ab + reach) / known
 
-    def delta_ri(self, name: str) -> dict[str, float]:
-        """Return the change of the first mean divided by the second, to the third by the fourth."""
-        run, pivot, later, later_pivot = map(float, self.means)
+    def delta_ri(self) -> _Limits:
+        """Return the third mean divided by the fourth, minus the first by the second."""
+        later, later_pivot, run, pivot = map(float, self.means)
         if min(abs(pivot), abs(later_pivot)) < 1e-12:
-            return dict.fromkeys((name, f"{name}_low", f"{name}_high"), math.nan)
-        gradient = np.array(
-            [1 / pivot, -run / pivot**2, -1 / later_pivot, later / later_pivot**2]
-        )  # fmt: skip
-        return self._interval(name, run / pivot - later / later_pivot, gradient)
+            return math.nan, math.nan, math.nan
+        gradient = [-1 / later_pivot, later / later_pivot**2, 1 / pivot, -run / pivot**2]
+        return self.combination(np.array(gradient), run / pivot - later / later_pivot)
 
 
 def compare_snapshots(

@@ -116,8 +116,8 @@ def test_collections_with_several_sets(command: Run, demo_indexed: Path, tmp_pat
 
 def test_what_is_missing_is_named(run: Run) -> None:
     def error(*words: str) -> str:
-        code, _, err = run(*words)
-        assert code == 1
+        code, out, err = run(*words)
+        assert (code, out) == (1, "")
         return err
 
     assert "found 1 snapshot. Name two or more" in error("a")
@@ -127,6 +127,7 @@ def test_what_is_missing_is_named(run: Run) -> None:
     Path("empty/qrels.txt").write_text("q1 0 r 1\n")
     assert "'empty' has no runs" in error("a", "empty")
     assert "unknown pivot 'bm26'" in error("a", "b", "--pivot", "bm26")
+    assert "cannot find the 'paper' of the queries" in error("a", "b", "--cluster", "paper")
     assert "no mean over queries" in error("a", "b", "-m", "GMAP")
     assert "'x/a' has 0 files; expected one run" in error("a", "b", "--system", "x")
     Path("mine/a").mkdir(parents=True)
