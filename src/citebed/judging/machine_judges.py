@@ -51,6 +51,7 @@ from citebed.wording import count, printable
 
 _LONGEST_TEXT = 20_000
 _LONGEST_REASON = 2000
+_TABLES = (".qrels", ".txt", ".gz", ".parquet")
 _LARGEST = (1 << 31) - 1
 
 
@@ -94,7 +95,9 @@ def plan_judging(  # noqa: PLR0912 - one step after the other
         judge = model_source(options, settings)
     elif source == "recommend":
         judge = recommender_source(collection, settings)
-    elif is_existing_file(source) and not Path(source).stat().st_mode & 0o111:
+    elif is_existing_file(source) and (
+        Path(source).suffix in _TABLES or not Path(source).stat().st_mode & 0o111
+    ):
         judge = qrels_source(Path(source), settings)
     else:
         judge = program_source(source, settings, options.timeout)

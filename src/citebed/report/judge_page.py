@@ -151,7 +151,7 @@ def _figure(quality: JudgeQuality) -> Figure:
 
     biases = [bias for bias in quality.biases if not math.isnan(bias.value)]
     levels, rows = _pairs(quality)
-    heights = [0.9 + 0.3 * len(rows), 0.7 + 0.34 * len(biases)][: 1 + bool(biases)]
+    heights = [1.2 + 0.3 * len(rows), 0.7 + 0.34 * len(biases)][: 1 + bool(biases)]
     figure = Figure(figsize=(4.6, sum(heights)), layout="constrained")
     shares, *others = figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
     ends = dict.fromkeys(rows, 0.0)
@@ -167,7 +167,8 @@ def _figure(quality: JudgeQuality) -> Figure:
         }
     shares.set_yticks(range(len(rows)), [f"people: {human}" for human in rows])
     shares.set(xlim=(0, 100), title="The judge's relevance, by people's", xlabel="% of papers")
-    shares.legend(title="judge", loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.4), "ncols": len(levels)}
+    shares.legend(title="the judge's", frameon=False, **place)
     for axes in others:
         for place, bias in enumerate(biases):
             axes.plot([100 * bias.low, 100 * bias.high], [place] * 2, color=INK, linewidth=1.1)

@@ -178,7 +178,10 @@ def test_a_name_stands_for_one_version(campaign: Campaign, program: Program) -> 
     ("source", "options", "what"),
     [
         ("no-such-program", {}, "neither a program nor a file"),
+        ("judge 'open", {}, "neither a program nor a file"),
         ("openai", {}, "name the model"),
+        ("openai", {"model": "m", "address": "http://[::1"}, "is not an address"),
+        ("openai", {"model": "m", "address": "http://localhost:x/v1"}, "is not an address"),
         ("openai", {"model": "m", "address": "localhost:80"}, "is not an address"),
         ("openai", {"model": "m", "address": "http://me:secret@localhost"}, "is not an address"),
         ("recommend", {"name": "../x"}, "is not a judge's name"),
@@ -475,3 +478,5 @@ def test_a_response_needs_a_grade_of_the_scale() -> None:
     assert read_response(task, {"topic_id": "q", "grade": 0}, 4).value == 1
     assert read_response(task, {"topic_id": "q", "grade": 4}, 4).problem
     assert read_response(task, {"grade": 2.0}, 4).problem
+    times = [read_response(task, {"grade": 2, "seconds": s}, 4).took_ms for s in (2, 0.5, -1, "3")]
+    assert times == [2000, 500, None, None]
