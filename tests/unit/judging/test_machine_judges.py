@@ -291,6 +291,13 @@ def test_a_server_that_does_not_judge_is_an_error(
     assert len(server.asked) == calls
 
 
+def test_an_error_loses_no_response_of_the_same_batch(campaign: Campaign, server: Server) -> None:
+    server.replies = ['{"grade": 2}', 401, '{"grade": 2}']
+    with pytest.raises(CitebedError, match="401"):
+        campaign.judge("openai", address=server.address, model="m", parallel=3, limit=3)
+    assert campaign.machine_judgements()["value"].to_list() == [2, 2]
+
+
 def test_another_machine_needs_the_network(
     campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
