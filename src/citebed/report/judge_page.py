@@ -167,8 +167,10 @@ def _figure(quality: JudgeQuality) -> Figure:
         }
     shares.set_yticks(range(len(rows)), [f"people: {human}" for human in rows])
     shares.set(xlim=(0, 100), title="The judge's relevance, by people's", xlabel="% of papers")
-    place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.4), "ncols": len(levels)}
-    shares.legend(title="the judge's", frameon=False, **place)
+    shares.legend(
+        title="the judge's", frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.4),
+        ncols=len(levels),
+    )  # fmt: skip
     for axes in others:
         for place, bias in enumerate(biases):
             axes.plot([100 * bias.low, 100 * bias.high], [place] * 2, color=INK, linewidth=1.1)
