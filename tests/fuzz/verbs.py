@@ -84,6 +84,8 @@ VALUES: dict[str, tuple[str, ...]] = {
     "timeline runs": (*_STREAM_RUNS, "!@run-parquet"),
     "timeline official qrels": ("@stream-qrels", "@kba-short", "@kba-judgements"),
     "timeline official runs": (*_STREAM_RUNS, "!@run-parquet"),
+    "human": _QRELS,
+    "machine": _QRELS,
     "timeline snapshots snapshots": ("@c", "@c", "c/qrels", "!@qrels", "!nowhere"),
     "timeline snapshots --qrels": ("topics", "!no"),
     "--system": ("!c", "!nowhere"),
