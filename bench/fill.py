@@ -10,6 +10,7 @@ did not learn from. ``--train`` learns from both fields and writes the model. ``
 tables into docs/fill.md.
 
     python bench/fill.py work/ --write
+    python bench/fill.py work/ --only compile    # LaTeX accepts what citebed writes
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import shutil
+import subprocess
 import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -382,6 +385,70 @@ def claim_rows(sets: dict[str, Sentences], tested: Sequence[str]) -> list[str]:
     return lines
 
 
+# --- LaTeX ----------------------------------------------------------------------------------------
+
+_MAIN = r"""\documentclass{book}
+\usepackage{graphicx,amsmath,amssymb,booktabs,xcolor,multirow,natbib,subcaption,comment,hyperref,cleveref}
+\usepackage{siunitx}[=v2]\DeclareSIUnit\parsec{pc}\DeclareSIUnit\byte{B}\DeclareSIUnit\year{yr}
+\DeclareSIUnit\Pmump{muon}
+\renewcommand{\includegraphics}[2][]{}\renewcommand{\input}[1]{}
+\excludecomment{minted}\DeclareUnicodeCharacter{03B3}{$\gamma$}
+%s\begin{document}
+%s
+\bibliographystyle{plainnat}
+\bibliography{%s}
+\end{document}
+"""
+
+
+def compile_latex(folder: Path, macros: set[str]) -> str:
+    """Compile a thesis with a small main file, and return its pages, errors and missing keys. The
+    author's macros are not in the data; they are found in the log and print nothing."""
+    chapters = sorted(folder.glob("chapters/*.tex"))
+    bibs = (str(each.relative_to(folder))[:-4] for each in sorted(folder.glob("articles/*/*.bib")))
+    parts = "\n".join(f"\\include{{chapters/{path.stem}}}" for path in chapters), ",".join(bibs)
+    undefined = re.compile(r"Undefined control sequence\.\n(?:<[^>]*> )?.*?\\([A-Za-z]+) ?\n")
+    latex = ["pdflatex", "-interaction=nonstopmode", "main.tex"]
+    while True:
+        defined = "".join(f"\\providecommand{{\\{name}}}{{}}\n" for name in sorted(macros))
+        (folder / "main.tex").write_text(_MAIN % (defined, *parts))
+        subprocess.run(latex, cwd=folder, capture_output=True, check=False)
+        new = {match[1] for match in undefined.finditer((folder / "main.log").read_text("latin-1"))}
+        if new <= macros:
+            break
+        macros |= new
+    for command in (["bibtex", "main"], latex, latex):
+        subprocess.run(command, cwd=folder, capture_output=True, check=False)
+    log = (folder / "main.log").read_text("latin-1")
+    pages = re.search(r"\((\d+) pages", log)
+    errors, missing = len(re.findall("^!", log, re.M)), set(re.findall("Citation `([^']*)'", log))
+    return f"{pages[1] if pages else 0} pages, {errors} errors, {len(missing)} undefined citations"
+
+
+def compile_rows(work: Path, data: Path) -> list[str]:
+    """Return what LaTeX says about the thesis as it is, emptied, and filled by citebed."""
+    if shutil.which("pdflatex") is None:
+        return ["not run: pdflatex is not installed"]
+    source, macros = data / "theses" / "153957", set[str]()
+    own = collections(work, data)["thesis"]
+    with tempfile.TemporaryDirectory() as name:
+        folders = [Path(name) / each for each in ("original", "emptied", "filled")]
+        for folder in folders:
+            shutil.copytree(source, folder)
+        for draft in thesis(source):
+            (folders[1] / "chapters" / f"{draft.name}.tex").write_text(draft.text)
+        lines = [f"original: {compile_latex(folders[0], macros)}"]
+        lines += [f"emptied: {compile_latex(folders[1], macros)}"]
+        filling = fill_draft(folders[1] / "main.tex", Recommender(own, warm=True))
+        filled = filling.accept_first()
+        filling.write(folders[2] / "new")
+        shutil.copytree(folders[2] / "new", folders[2], dirs_exist_ok=True)
+        lines += [
+            f"{filled} of {len(filling.gaps)} gaps filled: {compile_latex(folders[2], macros)}"
+        ]
+    return lines
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -389,11 +456,13 @@ def main() -> None:
     parser.add_argument("work", type=Path)
     parser.add_argument("--write", action="store_true", help="put the tables into docs/fill.md")
     parser.add_argument("--train", action="store_true", help="write the model of --find-gaps")
-    parser.add_argument("--only", choices=("suggestions", "claims"))
+    parser.add_argument("--only", choices=("suggestions", "claims", "compile"))
     given = parser.parse_args()
     data = shared_data("acm-cr").parent
     tables = {}
-    if given.only != "suggestions":
+    if given.only == "compile":
+        print(*compile_rows(given.work, data), sep="\n")
+    if given.only in (None, "claims"):
         pdfs = sorted((data / "acm-cr" / "pdf").glob("*.pdf"))
         names = {path.stem for path in pdfs}
         rest = (each for each in acm_cr(data / "acm-cr" / "papers") if each.name not in names)
@@ -419,7 +488,7 @@ def main() -> None:
                 named = dict(zip(claims.FEATURES, weights.round(4).tolist(), strict=True))
                 values[name] = {"constant": round(constant, 4), "weights": named}
             MODEL.write_text(json.dumps(values, indent=1) + "\n")
-    if given.only != "claims":
+    if given.only in (None, "suggestions"):
         tables["suggestions"] = suggestion_rows(given.work, data)
     for name, lines in tables.items():
         print(f"\n{name}\n", *lines, sep="\n")
