@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from citebed._version import __version__
-from citebed.wording import count, json_text, list_first
+from citebed.wording import count as count_of
+from citebed.wording import json_text, list_first
 from citebed.writing.check import KINDS, CheckReport
 from citebed.writing.reference_check import NOT_HELD
 
@@ -19,39 +22,28 @@ _LISTED = 3
 
 def check_lines(report: CheckReport) -> Iterator[str]:
     """Yield the findings for people, by file and line, and the counts at the end."""
-    file = None
-    unused: list[str] = []
-    for row in report.rows:
-        if row["kind"] == "unused-entry":
-            unused.append(row["key"])
-            continue
-        if row["file"] != file:
-            yield from ([""] if file is not None else [])
-            file = row["file"]
-            yield file or "the text"
-        place = f"page {row['line']}" if _is_pdf(row) else f"{row['line']}:{row['column']}"
-        yield f"  {place:>8}  {row['severity']:7}  {_describe(row)}"
-        if row["kind"] == "not-found":
-            yield f"{'':21}printed: {row['printed']}"
-        if row["kind"] == "not-found" and row["nearest"]:
-            yield f"{'':21}nearest: {row['nearest']}"
-        elif row["kind"].startswith("wrong") and row["nearest"]:
-            yield f"{'':21}record: {row['nearest']}"
-    if unused:
-        yield from ([""] if file is not None else [])
-        yield f"never cited: {list_first(unused, _LISTED)}"
-    unknown = report.references.filter(report.references["verdict"] == NOT_HELD)["key"].to_list()
-    if unknown:
-        yield from ([""] if file is not None and not unused else [])
-        yield f"not in this collection: {list_first(unknown, _LISTED)}"
-    yield from ([""] if file is not None or unused or unknown else [])
-    if report.references.height:
-        numbers = (
-            f"{report.counts[name]:,} {name}" for name in _VERDICTS if report.counts.get(name)
-        )
-        yield f"{count(report.references.height, 'reference')}: {', '.join(numbers)}"
-    others = report.findings.filter(report.findings["kind"] != "unused-entry")
-    yield count(others.height, "finding") if others.height else "nothing wrong"
+    unused = [row["key"] for row in report.rows if row["kind"] == "unused-entry"]
+    others = [row for row in report.rows if row["kind"] != "unused-entry"]
+    for file, rows in groupby(others, key=itemgetter("file")):
+        yield file or "the text"
+        for row in rows:
+            place = f"page {row['line']}" if _is_pdf(row) else f"{row['line']}:{row['column']}"
+            yield f"  {place:>8}  {row['severity']:7}  {_describe(row)}"
+            is_absent = row["kind"] == "not-found"
+            about = {"printed": is_absent and row["printed"]}
+            if is_absent or row["kind"].startswith("wrong"):
+                about["nearest" if is_absent else "record"] = row["nearest"]
+            yield from (f"{'':21}{name}: {value}" for name, value in about.items() if value)
+        yield ""
+    verdicts = report.references["verdict"]
+    unknown = report.references.filter(verdicts == NOT_HELD)["key"].to_list()
+    for what, keys in (("never cited", unused), (NOT_HELD, unknown)):
+        yield from [f"{what}: {list_first(keys, _LISTED)}"] if keys else []
+    yield from [""] if unused or unknown else []
+    if verdicts.len():
+        numbers = (f"{count:,} {name}" for name in _VERDICTS if (count := report.counts.get(name)))
+        yield f"{count_of(verdicts.len(), 'reference')}: {', '.join(numbers)}"
+    yield count_of(len(others), "finding") if others else "nothing wrong"
 
 
 def _is_pdf(row: dict[str, Any]) -> bool:
@@ -76,10 +68,8 @@ def editor_lines(report: CheckReport) -> Iterator[str]:
 def check_sarif(report: CheckReport) -> str:
     """Return the findings in SARIF 2.1.0, with fixes."""
     rules = [
-        {
-            "id": kind, "shortDescription": {"text": meaning},
-            "defaultConfiguration": {"level": severity},
-        }
+        {"id": kind, "shortDescription": {"text": meaning},
+         "defaultConfiguration": {"level": severity}}
         for kind, (severity, meaning) in KINDS.items()
     ]  # fmt: skip
     driver = {"name": "citebed", "version": __version__, "rules": rules}
@@ -92,22 +82,17 @@ def check_sarif(report: CheckReport) -> str:
 def _result(row: dict[str, Any]) -> dict[str, Any]:
     artifact = {"uri": quote(Path(row["file"] or "text").as_posix())}
     place: dict[str, Any] = {"artifactLocation": artifact}
-    message = _describe(row)
-    if _is_pdf(row):
-        message = f"page {row['line']}: {message}"
-    else:
+    page = f"page {row['line']}: " if _is_pdf(row) else ""
+    if not page:
         place["region"] = {"startLine": row["line"], "startColumn": row["column"]}
     result: dict[str, Any] = {
-        "ruleId": row["kind"], "level": row["severity"], "message": {"text": message},
-        "locations": [{"physicalLocation": place}],
+        "ruleId": row["kind"], "level": row["severity"],
+        "message": {"text": f"{page}{_describe(row)}"}, "locations": [{"physicalLocation": place}],
     }  # fmt: skip
     if row["fix"] is not None:
-        region = {
-            "startLine": row["fix_line"], "startColumn": row["fix_column"],
-            "endLine": row["fix_end_line"], "endColumn": row["fix_end_column"],
-        }  # fmt: skip
+        names = ("startLine", "line"), ("startColumn", "column"), ("endLine", "end_line")
+        region = {name: row[f"fix_{own}"] for name, own in (*names, ("endColumn", "end_column"))}
         change = {"deletedRegion": region, "insertedContent": {"text": row["fix"]}}
-        result["fixes"] = [
-            {"artifactChanges": [{"artifactLocation": artifact, "replacements": [change]}]}
-        ]
+        changes = [{"artifactLocation": artifact, "replacements": [change]}]
+        result["fixes"] = [{"artifactChanges": changes}]
     return result

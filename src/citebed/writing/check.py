@@ -23,6 +23,7 @@ from citebed.collection.formats.bibtex_scanner import RawEntry
 from citebed.drafts.bibliography import (
     UNKNOWN_KEYS,
     UNRESOLVED,
+    bib_text,
     document_from_entry,
     read_entries,
     with_libraries,
@@ -39,7 +40,7 @@ from citebed.records import Document, Problem
 from citebed.text.normalise import unique
 from citebed.wording import count, printable
 from citebed.writing.bib_fixes import Fix, fix_for
-from citebed.writing.gaps import Gap, find_gaps
+from citebed.writing.gaps import find_gaps
 from citebed.writing.reference_check import NOT_FOUND, ReferenceChecker, ReferenceOptions, Verdict
 from citebed.writing.reference_comparison import (
     StatedReference,
@@ -317,29 +318,24 @@ def _read(draft: DraftLike, bib: Sequence[Path]) -> tuple[Draft, list[_Finding]]
         text, _ = decode_text(read_draft_bytes(Path(name)), name)
         return Draft((), library=(text,), library_files=(name,)), []
     read = resolve_draft(draft)[0]
-    gaps: Iterable[tuple[str, Place | Gap, str]]
     try:  # the place of each placeholder
         found = find_gaps(read.file) if read.file and not isinstance(draft, Draft) else None
     except CitebedError:  # a PDF, or UTF-16
         found = None
     if found is not None:
-        gaps = [(each.file, each, each.written) for each in found]
+        gaps = [(gap.file, gap.line, gap.column, gap.written) for gap in found]
     else:  # the places of their sentences
-        wanted = [(each.places[at], each) for each in read.passages for at in each.wanted]
-        gaps = [(read.file_of(place), place, "") for place, _ in wanted]
+        wanted = (each.places[at] for each in read.passages for at in each.wanted)
+        gaps = [(read.file_of(place), place.line, place.column, "") for place in wanted]
+    findings = []
+    for file, line, column, written in gaps:
+        at = _Reference("", file=file, line=line, column=column)
+        message = f"a citation is missing{f': {written}' if written else ''}"
+        findings.append(_finding("missing-citation", at, message, printed=written))
     if bib:
-        texts = [decode_text(read_draft_bytes(path), str(path))[0] for path in bib]
-        read = with_libraries(read, texts)
-        if len(read.library) == len(read.library_files) + len(texts):
-            read = replace(read, library_files=(*read.library_files, *map(printable, bib)))
-    return read, [
-        _finding(
-            "missing-citation",
-            _Reference("", file=file, line=place.line, column=place.column),
-            f"a citation is missing{f': {written}' if written else ''}", printed=written,
-        )
-        for file, place, written in gaps
-    ]  # fmt: skip
+        read = with_libraries(read, [bib_text(path) for path in bib])
+        read = replace(read, library_files=(*read.library_files, *map(printable, bib)))
+    return read, findings
 
 
 @lru_cache(maxsize=4)

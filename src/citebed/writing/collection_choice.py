@@ -38,7 +38,10 @@ def find_collection(near: Path, given: str | Path | None = None) -> Path:
             break
         if (folder / MANIFEST).is_file():
             return folder
-        inside = _collections_in(folder)
+        try:
+            inside = sorted(path.parent for path in folder.glob(f"*/{MANIFEST}") if path.is_file())
+        except OSError:  # a folder that cannot be read has none
+            inside = []
         if len(inside) > 1:
             names = ", ".join(printable(path.name) for path in inside)
             raise CitebedError(
@@ -51,11 +54,3 @@ def find_collection(near: Path, given: str | Path | None = None) -> Path:
         f"no collection in {printable(near)} or its parent folders. Name one, set {COLLECTION}, "
         "or create one with: citebed import COLLECTION FILES"
     )
-
-
-def _collections_in(folder: Path) -> list[Path]:
-    """Return the collections directly in a folder; a folder that cannot be read has none."""
-    try:
-        return sorted(path.parent for path in folder.glob(f"*/{MANIFEST}") if path.is_file())
-    except OSError:
-        return []

@@ -181,15 +181,15 @@ class Filling(TableResult):
 
     def keys(self) -> dict[str, tuple[str, bool]]:
         """Return the key of each chosen document, and whether a .bib file has it already."""
-        wanted = [name for names in self.chosen.values() for name in names]
-        given = [bib_text(path) for path in self.options.bib]
-        draft = self.gaps.draft
-        return self.recommender.citation_keys(wanted, [*given, *draft.library], draft)
+        texts = [*map(bib_text, self.options.bib), *self.gaps.draft.library]
+        return self.recommender.citation_keys(self._chosen_ids(), texts, self.gaps.draft)
+
+    def _chosen_ids(self) -> list[str]:
+        return [name for names in self.chosen.values() for name in names]
 
     def _documents(self) -> dict[str, Document]:
-        names = [name for some in self.chosen.values() for name in some]
         table = self.recommender.collection.scan_documents()
-        rows = table.filter(pl.col("doc_id").is_in(names)).collect().to_dicts()
+        rows = table.filter(pl.col("doc_id").is_in(self._chosen_ids())).collect().to_dicts()
         return {row["doc_id"]: row_to_document(row) for row in rows}
 
     # --- Writing
@@ -216,14 +216,14 @@ class Filling(TableResult):
 
     def diff(self) -> str:
         """Return the changes as a patch; for Word and OpenDocument, one line for each gap."""
-        lines: list[str] = []
         if self.gaps.form in OFFICE:
             keys = self.keys()
-            for gap in self.gaps:
-                if names := self.chosen.get(gap.number):
-                    cited = ", ".join(keys[name][0] for name in names)
-                    lines.append(f"{gap.file}: paragraph {gap.line}: {gap.written} -> {cited}\n")
-            return "".join(lines)
+            return "".join(
+                f"{gap.file}: paragraph {gap.line}: {gap.written} -> "
+                f"{', '.join(keys[name][0] for name in names)}\n"
+                for gap in self.gaps if (names := self.chosen.get(gap.number))
+            )  # fmt: skip
+        lines: list[str] = []
         for path, data in self.filled().items():
             before, after = (
                 each.decode("utf-8", "surrogateescape").splitlines(keepends=True)

@@ -256,14 +256,11 @@ class _Finder:
 
     def _with_style(self, span: Span) -> Span:
         """Return a span of a file without citations in the style of the whole draft."""
-        if span.style is not _LATEX:
-            return span
-        return span._replace(style=self._style)
+        return span._replace(style=self._style) if span.style is _LATEX else span
 
     @cached_property
     def _style(self) -> Style:
-        texts = (data.decode("latin-1") for data in self.files.values())
-        return _find_own_style("\n".join(texts), self.form)
+        return _find_own_style(b"\n".join(self.files.values()).decode("latin-1"), self.form)
 
     def claims(self, min_probability: float | None) -> Iterator[Ordered]:
         """Yield the sentences that lack a citation, with the place to put it if it is certain."""
@@ -471,10 +468,9 @@ def _scan(text: str, form: str, macros: set[str]) -> list[Span]:
     for match in _ROLE.finditer(text) if form in _MARKUP else ():
         spans += _name_spans(text, *match.span("names"))
     if form in ("markdown", "notebook"):
-        for match in _DATA_CITE.finditer(text):
-            spans += _name_spans(text, *match.span("names"))
-        for match in _AT_GROUP.finditer(text):
-            spans += _name_spans(text, *match.span(1), _AT_NAME, _AT_KEY)
+        for pattern, name, style in ((_DATA_CITE, _LISTED, _NAME), (_AT_GROUP, _AT_NAME, _AT_KEY)):
+            for match in pattern.finditer(text):
+                spans += _name_spans(text, *match.span(1), name, style)
         spans += (Span(*match.span(), _AT_KEY, match[0]) for match in _BARE.finditer(text))
     if form == "rst":
         spans += (Span(*match.span(), own, match[0]) for match in _RST_MARK.finditer(text))
@@ -566,11 +562,10 @@ def _find_own_style(text: str, form: str) -> Style:
     ]  # fmt: skip
     commands = [name for name in every if name not in _NOT_IN_BRACKETS and not name[0].isupper()]
     if form == "tex":
-        uses = {  # a file without citations in brackets may have others, or load a package
-            "autocite": "biblatex}" in text or "textcite" in every,
-            "citep": "natbib}" in text or "citet" in every,
-        }
-        default = next((name for name, is_used in uses.items() if is_used), "")
+        # A file without citations in brackets may have others, or load a package.
+        is_natbib = "natbib}" in text or "citet" in every
+        is_biblatex = "biblatex}" in text or "textcite" in every
+        default = "autocite" if is_biblatex else "citep" if is_natbib else ""
         name = most_common(commands, default)
         return Style(f"\\{name}{{", after="}") if name else _LATEX
     if form == "rst":

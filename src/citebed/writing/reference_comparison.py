@@ -286,11 +286,10 @@ def same_person(ours: str, theirs: str) -> bool:
     left, right = _parse_name(ours), _parse_name(theirs)
     if _same_family(left, right):
         return _same_given(left, right)
-    flipped = "".join(left.given), "".join(right.given)
-    if left.family and left.family == flipped[1] and flipped[0] == right.family:
+    if left.family and left.family == "".join(right.given) and "".join(left.given) == right.family:
         return True  # "Wei Zhang" and "Zhang Wei"
-    whole = "".join((*left.parts, *left.given)), "".join((*right.parts, *right.given))
-    return bool(whole[0]) and whole[0] == whole[1]
+    whole = "".join((*left.parts, *left.given))
+    return bool(whole) and whole == "".join((*right.parts, *right.given))
 
 
 def _is_sure(ours: str, theirs: str) -> bool:
@@ -319,12 +318,10 @@ def _same_family(left: _Name, right: _Name) -> bool:
 def _same_given(left: _Name, right: _Name) -> bool:
     if not left.given or not right.given:
         return True
-    ours, theirs = left.given[0], right.given[0]
-    return (
-        any(word[0] == ours[0] for word in right.given)  # perhaps a middle name in use
-        or any(word[0] == theirs[0] for word in left.given)
-        or frozenset((ours, theirs)) in _SAME_GIVEN
-    )
+    initials = [{word[0] for word in name.given} for name in (left, right)]
+    ours, theirs = left.given[0], right.given[0]  # or perhaps a middle name in use
+    same_start = ours[0] in initials[1] or theirs[0] in initials[0]
+    return same_start or frozenset((ours, theirs)) in _SAME_GIVEN
 
 
 class AuthorComparison(NamedTuple):

@@ -366,6 +366,21 @@ def test_entries_that_import_mends_are_broken(tmp_path: Path, entry: str, messag
     assert found.select("kind", "line", "message").rows() == [("broken-entry", 2, message)]
 
 
+def test_a_chapter_needs_the_bibliography_of_its_draft(tmp_path: Path, collection: Path) -> None:
+    (tmp_path / "refs.bib").write_text(REFS)
+    chapter = tmp_path / "chapter.tex"
+    chapter.write_text("Oaks grow \\cite{oak1,nowhere}.\n")
+    (note,) = check_draft(chapter, citebed.open(collection)).notes
+    assert note.startswith("the draft names no bibliography, so 2 cited keys could not be checked")
+    report = citebed.open(collection).check(chapter, bib=(tmp_path / "refs.bib",), this_year=2026)
+    kinds = {"wrong-year", "wrong-authors", "unknown-key", "unused-entry"}
+    assert set(report.findings["kind"]) == kinds
+    assert set(report.findings["file"]) == {str(chapter), str(tmp_path / "refs.bib")}
+    (tmp_path / "plain.txt").write_text("Oaks grow slowly in the old forests.\n")
+    report = check_draft(tmp_path / "plain.txt", citebed.open(collection))
+    assert report.notes == ("the draft has no references",)
+
+
 def test_the_text_names_what_is_not_in_the_collection(draft: Path, collection: Path) -> None:
     lines = list(check_lines(check_draft(draft, citebed.open(collection))))
     assert "not in this collection: other" in lines
