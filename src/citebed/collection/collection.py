@@ -205,8 +205,7 @@ class Collection:
     documents = _Table("documents", "The documents, with the columns of the data model.")
     papers = _Table("papers", "The citing papers.")
     references = _Table(
-        "references",
-        "The reference lists of the citing papers, with the documents of the entries.",
+        "references", "The reference lists of the citing papers, with the documents of the entries."
     )
     contexts = _Table("contexts", "The citing paragraphs, with a row per sentence.")
     links = _Table("links", "Links between documents: citations, couplings, co-citations.")

@@ -474,11 +474,7 @@ class Import:
         return resolved
 
     def _make_report(
-        self,
-        outcome: Outcome,
-        all_tables: Frames,
-        resolved: CitingTables,
-        files: list[SourceFile],
+        self, outcome: Outcome, all_tables: Frames, resolved: CitingTables, files: list[SourceFile]
     ) -> ImportReport:
         read_files = self.reader.sources
         sources, problems = (self.frames[f"{IMPORT}/{name}"] for name in ("sources", "problems"))

@@ -235,13 +235,9 @@ def _passage_tables(collection: Collection) -> dict[str, pl.DataFrame]:
         characters=pl.col("text").str.len_chars(),
     )  # fmt: skip
     paragraphs = sentences.group_by("paper_id", "context_id", maintain_order=True).agg(
-        pl.col("tokens", "characters").sum(),
-        cites=pl.col("cites").explode(empty_as_null=False),
+        pl.col("tokens", "characters").sum(), cites=pl.col("cites").explode(empty_as_null=False)
     )
-    return {
-        "paragraphs": paragraphs.with_columns(passage="context_id"),
-        "sentences": sentences,
-    }
+    return {"paragraphs": paragraphs.with_columns(passage="context_id"), "sentences": sentences}
 
 
 def _measure_passages(collection: Collection, name: str, table: pl.DataFrame) -> dict[str, Number]:

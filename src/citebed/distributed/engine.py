@@ -29,12 +29,7 @@ from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.search.fields import DEFAULT_FIELDS
 from citebed.retrieval.search.queries import read_queries
 from citebed.retrieval.sharded.search import ShardedSearch
-from citebed.retrieval.sharded.sharded_index import (
-    BUILT,
-    ShardOptions,
-    index_shards,
-    read_indexed,
-)
+from citebed.retrieval.sharded.sharded_index import BUILT, ShardOptions, index_shards, read_indexed
 from citebed.runs.tables import Run
 from citebed.timeline.filters.runner import FilterOptions, FilterReport, FilterTask
 from citebed.timeline.timelines import Timeline, timeline

@@ -29,10 +29,7 @@ from citebed.distributed.shuffle import (
     unpack_table,
 )
 from citebed.errors import CitebedError
-from citebed.retrieval.sharded.sharded_index import (
-    IndexedShards,
-    opened_shard,
-)
+from citebed.retrieval.sharded.sharded_index import IndexedShards, opened_shard
 from citebed.retrieval.sharded.term_counts import KEPT
 from citebed.retrieval.sharded.workers import Schema, Work, best, sum_terms
 

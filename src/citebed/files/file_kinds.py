@@ -22,11 +22,7 @@ _SIGNATURES = (
 )
 WORD = "a Word document"
 OPEN_DOCUMENT = "an OpenDocument file"
-_OFFICE = (
-    (b"word/", WORD),
-    (b"xl/", "an Excel workbook"),
-    (b"ppt/", "PowerPoint slides"),
-)
+_OFFICE = ((b"word/", WORD), (b"xl/", "an Excel workbook"), (b"ppt/", "PowerPoint slides"))
 _HTML = re.compile(rb"\s*<(?:!doctype html|html)\b", re.IGNORECASE)
 _NOTEBOOK = re.compile(rb'\s*\{.*"cells"\s*:\s*\[|\s*\{.*"nbformat"\s*:', re.DOTALL)
 PDF = "a PDF"

@@ -20,17 +20,7 @@ from typing import ClassVar
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.files.input_files import is_existing_folder
-from citebed.grammar import (
-    Call,
-    Spec,
-    SpecError,
-    Specified,
-    choice,
-    integer,
-    number,
-    parse,
-    path,
-)
+from citebed.grammar import Call, Spec, SpecError, Specified, choice, integer, number, parse, path
 from citebed.retrieval.feedback import FEEDBACK, Feedback, retrieval_of
 from citebed.retrieval.models import MODELS, Model
 

@@ -16,12 +16,7 @@ import polars as pl
 
 from citebed.errors import CitebedError
 from citebed.files.input_files import is_compressed
-from citebed.files.lines import (
-    find_line_start,
-    find_part_bounds,
-    read_chunks,
-    read_part_chunks,
-)
+from citebed.files.lines import find_line_start, find_part_bounds, read_chunks, read_part_chunks
 from citebed.files.system_errors import open_for_reading
 
 MAX_SIZE, MIN_SIZE, PIECES = 64 << 20, 4 << 20, 16

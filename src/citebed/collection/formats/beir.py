@@ -88,11 +88,7 @@ def _is_untitled(head: str) -> bool:
 
 
 _beir_format = partial(
-    json_format,
-    items=json_lines,
-    split=split_lines,
-    allow_unsplit=False,
-    is_ambiguous=_is_untitled,
+    json_format, items=json_lines, split=split_lines, allow_unsplit=False, is_ambiguous=_is_untitled
 )
 BEIR_CORPUS = _beir_format("beir-corpus", "a BEIR corpus", _parse_beir_document)
 BEIR_QUERIES = _beir_format("beir-queries", "BEIR queries", _parse_beir_query)

@@ -10,13 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from citebed.collection.formats.base import Chunk, Format, decode, normalise_newlines, read_text
-from citebed.collection.formats.bibtex_scanner import (
-    TOO_MUCH,
-    TYPE,
-    RawEntry,
-    parse_head,
-    scan,
-)
+from citebed.collection.formats.bibtex_scanner import TOO_MUCH, TYPE, RawEntry, parse_head, scan
 from citebed.collection.formats.fields import (
     check_doi,
     collect_cite_keys,

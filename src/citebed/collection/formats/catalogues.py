@@ -19,27 +19,14 @@ from citebed.collection.formats.fields import (
     parse_name_list,
     to_bibtex_type,
 )
-from citebed.collection.formats.json_files import (
-    JsonObject,
-    as_object,
-    as_text,
-    json_format,
-)
+from citebed.collection.formats.json_files import JsonObject, as_object, as_text, json_format
 from citebed.collection.formats.xml import Element, attribute, children, has_root, text_at
 from citebed.collection.formats.xml_records import RecordNames, xml_records_format
 from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import arxiv_of, doi_of_arxiv, normalise_doi
 from citebed.text.latex import latex_to_text
 from citebed.text.names import name_from_display, name_from_parts
-from citebed.text.normalise import (
-    date_in,
-    filled,
-    fold,
-    html_to_text,
-    iso_date,
-    month_in,
-    unique,
-)
+from citebed.text.normalise import date_in, filled, fold, html_to_text, iso_date, month_in, unique
 
 # --- arXiv ------------------------------------------------------------------------------------
 

@@ -17,13 +17,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from citebed.collection.formats.base import (
-    Chunk,
-    Format,
-    decode,
-    normalise_newlines,
-    text_parser,
-)
+from citebed.collection.formats.base import Chunk, Format, decode, normalise_newlines, text_parser
 from citebed.collection.formats.detection import is_keyed_csl, json_keys
 from citebed.collection.formats.fields import (
     collect_cite_keys,

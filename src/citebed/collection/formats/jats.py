@@ -157,10 +157,7 @@ def _references(back: Element | None) -> Iterator[Reference]:
         addresses = [attribute(e, "href") or inner_text(e) for e in links]
         linked = filter(None, map(normalise_doi, addresses))
         doi = normalise_doi(_identifier(descendants(ref, "pub-id"), "doi")) or next(linked, None)
-        titles = (
-            *descendants(ref, "article-title"),
-            *descendants(ref, "chapter-title", "source"),
-        )
+        titles = (*descendants(ref, "article-title"), *descendants(ref, "chapter-title", "source"))
         yield Reference(
             ref_id=attribute(ref, "id") or str(number),
             doi=doi,

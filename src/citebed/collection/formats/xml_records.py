@@ -29,12 +29,7 @@ from citebed.collection.formats.fields import (
     remove_spaces,
     to_bibtex_type,
 )
-from citebed.collection.formats.tagged import (
-    Entry,
-    clean_pubmed_title,
-    pubmed_doc_id,
-    pubmed_type,
-)
+from citebed.collection.formats.tagged import Entry, clean_pubmed_title, pubmed_doc_id, pubmed_type
 from citebed.collection.formats.xml import (
     DECLARED,
     Element,

@@ -86,9 +86,7 @@ class _PatientStream:
 
 
 def split_member(
-    member: Member,
-    detector: FormatDetector | None = None,
-    strings: Mapping[str, str] | None = None,
+    member: Member, detector: FormatDetector | None = None, strings: Mapping[str, str] | None = None
 ) -> Iterator[Piece | Problem]:
     """Yield the pieces of a stream in order, and problems for what is unreadable.
 

@@ -36,14 +36,7 @@ from citebed.collection.progress import SILENT, Progress
 from citebed.collection.reading.reader import Reader
 from citebed.collection.rules import check_languages, check_types
 from citebed.collection.storing import store, table_files
-from citebed.collection.tables import (
-    SET_ASIDE,
-    TABLES,
-    Frames,
-    read_ipc,
-    sort_counts,
-    write_ipc,
-)
+from citebed.collection.tables import SET_ASIDE, TABLES, Frames, read_ipc, sort_counts, write_ipc
 from citebed.distributed.importing import merged_records, output_tables
 from citebed.distributed.importing.existing_records import (
     Piece,

@@ -162,9 +162,7 @@ def _read(place: str, number: int, piece: Piece, columns: tuple[str, ...]) -> pl
     rows = rows.filter(not_from(dropped))
     rows = restore_single_records(rows) if of_documents else rows
     return rows.select(
-        *columns,
-        piece=pl.lit(number, dtype=pl.Int64),
-        at=pl.int_range(pl.len(), dtype=pl.Int64),
+        *columns, piece=pl.lit(number, dtype=pl.Int64), at=pl.int_range(pl.len(), dtype=pl.Int64)
     )
 
 

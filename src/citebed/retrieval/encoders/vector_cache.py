@@ -65,11 +65,7 @@ class VectorCache:
         self.folder = vectors_folder() if folder is None else Path(folder)
 
     def vectors(
-        self,
-        encoder: Encoder,
-        texts: Sequence[str],
-        *,
-        progress: OnProgress | None = None,
+        self, encoder: Encoder, texts: Sequence[str], *, progress: OnProgress | None = None
     ) -> Vectors:
         """Return one vector per text, and encode only texts that the cache lacks.
 

@@ -21,11 +21,7 @@ from citebed.retrieval.ranking.collection_weights import (
     read_weights,
 )
 from citebed.retrieval.ranking.features import SIGNALS, Signals
-from citebed.retrieval.ranking.ranker import (
-    Level,
-    read_ranker,
-    shipped_ranker,
-)
+from citebed.retrieval.ranking.ranker import Level, read_ranker, shipped_ranker
 from citebed.retrieval.search.searcher import Hits, Searcher
 from citebed.retrieval.vectors.static_model import find_model
 from citebed.retrieval.vectors.vectors import Embedder, Vectors

@@ -30,12 +30,7 @@ from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.memory import trim_heap
 from citebed.retrieval.pipeline import CALIBRATION_DEPTH, Learned, Pipeline, parse_pipeline
 from citebed.retrieval.query import Candidates, Docs
-from citebed.retrieval.ranking.confidence import (
-    UNLIKELY,
-    Confidence,
-    shipped_confidence,
-    sigmoid,
-)
+from citebed.retrieval.ranking.confidence import UNLIKELY, Confidence, shipped_confidence, sigmoid
 from citebed.retrieval.recommend.citation_keys import assign_keys
 from citebed.retrieval.recommend.documents import DocumentLookup, DocumentRecords
 from citebed.retrieval.recommend.evidence import (

@@ -65,11 +65,7 @@ def score_all(view: View, query: TermWeights) -> tuple[Floats, NDArray[np.bool_]
 
 
 def score_and_rank(
-    view: View,
-    query: TermWeights,
-    k: int,
-    allowed: Allowed,
-    excluded: Docs,
+    view: View, query: TermWeights, k: int, allowed: Allowed, excluded: Docs
 ) -> Hits:
     """Return the best ``k`` documents; ``query`` has final weights."""
     if not len(query.ids):
