@@ -42,7 +42,6 @@ def normalise_name(text: str) -> str:
 
 
 def is_arxiv(name: pl.Expr) -> pl.Expr:
-    """Return True for names that are arXiv ids."""
     return name.str.starts_with(_ARXIV)
 
 

@@ -220,7 +220,6 @@ Frames = dict[str, pl.DataFrame]
 
 
 def empty_table(schema: Schema) -> pl.DataFrame:
-    """Return a table without rows."""
     return pl.DataFrame(schema=dict(schema))
 
 

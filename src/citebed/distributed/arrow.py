@@ -21,7 +21,6 @@ SPARK = {pl.String: "string", pl.Int64: "bigint", pl.Float64: "double", pl.Binar
 
 
 def spark_schema(schema: Schema) -> str:
-    """Return a schema in Spark's notation."""
     return ", ".join(f"{name} {SPARK[kind]}" for name, kind in schema.items())
 
 
@@ -52,7 +51,6 @@ def check_version(version: str) -> None:
 
 
 def error_row(error: CitebedError) -> pl.DataFrame:
-    """Return an error as a row."""
     return pl.DataFrame({ERROR: [str(error)]})
 
 

@@ -62,7 +62,6 @@ class SparkShards:
         )
 
     def rows(self, work: Work, schema: Schema) -> pl.DataFrame:
-        """Return the rows of all shards."""
         if pl.Binary not in schema.values():
             return collect_frame(self._each(work, schema))
         with one_row_batches(self.engine):
@@ -77,7 +76,6 @@ class SparkShards:
         return collect_frame(grouped.agg(*numbers, of.max(ERROR).alias(ERROR)))
 
     def best(self, work: Work, schema: Schema, depth: int) -> pl.DataFrame:
-        """Return the best documents of each query from all shards."""
         from pyspark.sql import functions as of
 
         whole = {**schema, ERROR: pl.String}
@@ -130,6 +128,5 @@ def count_shards(engine: Engine, collection: Collection) -> pl.DataFrame:
 
 
 def _count(number: int, given: Given) -> Iterator[Message]:
-    """On a worker: count the documents of a shard."""
     tally = count_documents(Collection(unpack_json(given, "shard")))
     yield Message("tally", number, pack_table(tally))

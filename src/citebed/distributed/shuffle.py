@@ -58,14 +58,12 @@ Thing = TypeVar("Thing")
 
 
 def pack_table(table: pl.DataFrame, compression: Compression = "zstd") -> bytes:
-    """Serialise a table to bytes."""
     data = io.BytesIO()
     table.write_ipc(data, compression=compression)
     return data.getvalue()
 
 
 def unpack_table(data: bytes) -> pl.DataFrame:
-    """Restore a table from bytes."""
     return pl.read_ipc(io.BytesIO(data))
 
 

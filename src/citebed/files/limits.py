@@ -125,8 +125,6 @@ class DecompressionBudget:
 
 
 class ReadOnlyStream(io.RawIOBase):
-    """Base of streams that read from another one."""
-
     def readable(self) -> bool:
         """Return True."""
         return True

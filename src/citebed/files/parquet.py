@@ -84,25 +84,21 @@ class Footer:
 
     @cached_property
     def fields(self) -> Struct:
-        """The fields of the footer."""
         fields: Struct = _ThriftReader(self.data).read_struct()
         return fields
 
     @property
     def metadata(self) -> dict[bytes, bytes]:
-        """The metadata: keys and values."""
         with _translate_missing_fields():
             _, (_, pairs) = self.fields.get(_TEXTS, (_LIST, (_STRUCT, [])))
             return {pair[1][1]: pair[2][1] for pair in pairs if 2 in pair}
 
     @property
     def groups(self) -> list[Struct]:
-        """The description of each row group."""
         return list(self.fields[_GROUPS][1][1])
 
     @cached_property
     def rows(self) -> list[int]:
-        """The number of rows in each row group."""
         with _translate_missing_fields():
             return [int(group[_GROUP_ROWS][1]) for group in self.groups]
 

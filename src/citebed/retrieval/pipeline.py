@@ -149,7 +149,6 @@ def short_name(text: str) -> str:
 
 
 def parse_pipeline(text: str) -> Pipeline:
-    """Return the pipeline that a text describes."""
     parts = parse(text).parts
     name = parts[0].name
     if short_name(name) in (*SHORT_NAMES, *FEEDBACK, *STAGES, *RANKINGS):

@@ -66,7 +66,6 @@ class Query:
 
     @cached_property
     def sentences(self) -> Sequence[str]:
-        """The sentences of the text."""
         return self.split or split_sentences(self.text)
 
     @property
@@ -116,7 +115,6 @@ class Candidates:
         return Hits(self.docs, self.scores)
 
     def take(self, rows: Docs | Sequence[int]) -> Candidates:
-        """Return the candidates in some rows."""
         rows = np.asarray(rows, np.int64)
         columns = ("docs", "scores", "signals", "raw", "term_scores", "probabilities")
         found = {name: getattr(self, name) for name in columns}

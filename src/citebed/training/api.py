@@ -461,7 +461,6 @@ def make_card(kind: str, data: Card, settings: Card, run: Card) -> dict[str, Any
 
 
 def format_card(card: Card) -> str:
-    """Return the card as Markdown, for people."""
     data, contexts = card["data"], card["data"]["contexts"]
     before, after = card.get("before") or {}, card.get("after") or {}
     values = ["No citing paper is in the test fold: citebed measured nothing."]

@@ -134,7 +134,6 @@ class EncoderTask:
         return torch.cat(parts) if parts else self.network.encode([])
 
     def document_vectors(self, places: Sequence[int]) -> Tensor:
-        """Return the vectors of documents."""
         whole = [self.texts.document_text(Form(place)) for place in places]
         return self.vectors(whole, self.settings.document_tokens)
 

@@ -53,7 +53,6 @@ class InitialModel:
 
     @property
     def layers(self) -> int:
-        """The number of its layers."""
         return int(self.folder.config[self.layers_key])
 
     @property
@@ -63,7 +62,6 @@ class InitialModel:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of all weights."""
         digest = hashlib.sha256()
         for name in sorted(self.weights):
             digest.update(name.encode())
@@ -251,7 +249,6 @@ def send(array: NDArray[Any], device: str) -> Tensor:
 
 
 def _memory(device: str) -> int:
-    """Return the bytes of memory of a device."""
     if device.startswith("cuda"):
         return int(torch.cuda.get_device_properties(device).total_memory)
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -155,7 +155,6 @@ class TrainingQueries:
         ]
 
     def examples(self, part: str) -> list[Example]:
-        """Return the examples of the papers of a part."""
         rng = random.Random(self._settings.seed)
         queries = [
             query

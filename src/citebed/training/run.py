@@ -34,12 +34,10 @@ _RESTART = "To start over, add --restart (restart=True in Python)."
 
 
 def weight_arrays(weights: Mapping[str, Tensor]) -> dict[str, NDArray[Any]]:
-    """Return the weights of a model as arrays."""
     return {name: tensor.detach().cpu().numpy() for name, tensor in weights.items()}
 
 
 def load_weights(weights: Mapping[str, Tensor], arrays: Arrays) -> None:
-    """Replace the weights of a model."""
     with torch.no_grad():
         for name, tensor in weights.items():
             tensor.copy_(torch.from_numpy(np.asarray(arrays[name])))

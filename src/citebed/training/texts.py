@@ -122,7 +122,6 @@ class TrainingTexts:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of all texts and citations."""
         digest = hashlib.sha256()
         for line in self.lines():
             digest.update(line)
@@ -227,7 +226,6 @@ def random_source(*parts: object) -> random.Random:
 
 
 def context_pairs(contexts: Iterable[CitingText], rng: random.Random) -> Iterator[Pair]:
-    """Pair each context with each document that it cites."""
     for context in contexts:
         for place in context.cited:
             form = Form(place, keywords=rng.random() < KEYWORDS_SHARE)

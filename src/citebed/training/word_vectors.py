@@ -112,7 +112,6 @@ class WordVectors:
         return F.normalize(summed @ self.weights["query"] if query else summed, dim=-1)
 
     def encode(self, bags: DeviceBags, query: bool) -> Vectors:
-        """Return the vectors of all texts with all their words."""
         rows = torch.arange(len(bags), device=bags.ids.device)
         with torch.no_grad():
             parts = [self.texts(bags, some, query).cpu() for some in rows.split(_ENCODED_AT_ONCE)]

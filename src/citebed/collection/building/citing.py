@@ -319,7 +319,6 @@ def paragraphs_outside(contexts: pl.DataFrame, rules: Rules) -> dict[str, int]:
 
 
 def query_sets(citing: CitingTables, documents: pl.DataFrame, rules: Rules) -> dict[str, QuerySet]:
-    """Return the query sets ``paragraphs`` and ``sentences``."""
     if citing.papers.is_empty():
         return {}
     asking = citing.contexts.filter(pl.col("cited").list.len() > 0)

@@ -115,7 +115,6 @@ def combine(records: pl.DataFrame) -> pl.DataFrame:
 
 
 def doubtful_fields(doi: pl.Expr) -> pl.Expr:
-    """Return the names of the doubtful fields."""
     none = pl.lit([], dtype=pl.List(pl.String))
     return pl.when(doi).then(pl.lit(["doi"], dtype=pl.List(pl.String))).otherwise(none)
 

@@ -225,7 +225,6 @@ class Change:
         return self.every.filter(is_aside())
 
     def all_decisions(self) -> Decisions:
-        """Return what becomes of all records."""
         names = self.every["source"].unique().sort()
         numbers = self.every["source"].cast(pl.Enum(names)).to_physical().cast(pl.UInt32)
         table = self.every.with_columns(source=numbers)

@@ -191,7 +191,6 @@ class Parts:
         return self._held[part].select(columns)
 
     def path(self, part: int) -> Path:
-        """Return the file of a part."""
         return self._files[part]
 
     def add(self, records: pl.DataFrame, size: int) -> None:
@@ -208,7 +207,6 @@ class Parts:
         self._files.append(path)
 
     def replace(self, part: int, records: pl.DataFrame) -> None:
-        """Replace a part by changed records."""
         self._files[part] = self._folder / f"changed-{part}.arrow"
         write_ipc(self._files[part], records)
         if part in self._held:

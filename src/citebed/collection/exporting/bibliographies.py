@@ -127,7 +127,6 @@ class _Entries:
         self._strange: Counter[str] = Counter()
 
     def add(self, document: Document, key: str) -> str:
-        """Return the entry of a document."""
         self._strange.update(unknown_commands(document.bibtex or ""))
         given = parse_single_entry(document.bibtex)
         entry = _under_key(escape_commands(given.text), document, key) if given else ""

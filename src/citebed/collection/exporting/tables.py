@@ -44,7 +44,6 @@ def _query_tables(collection: Collection, output: Output) -> Iterator[tuple[str,
 
 
 def write_parquet(collection: Collection, output: Output) -> None:
-    """Write all tables, queries and judgements as Parquet."""
     for name in _TABLES:
         source = collection.folder / f"{name}.parquet"
         if source.exists():

@@ -339,7 +339,6 @@ _ARXIV_FIELDS = ("url", "journal", "journaltitle", "volume", "note", "howpublish
 
 
 def entry_to_document(entry: RawEntry) -> Document:
-    """Return the document that an entry describes."""
     get = entry.fields.get
     url = get("url")
     date = _parse_date(get("date"), get("year"), get("month"), get("issue_date"), get("day"))
@@ -413,7 +412,6 @@ def _find_doi(entry: RawEntry, key_doi: str | None) -> str | None:
 
 
 def parse_doi_field(raw: str | None) -> str | None:
-    """Return the DOI in a raw field."""
     return doi_of(_clean_address(raw)) if raw else None
 
 

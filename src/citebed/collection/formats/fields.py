@@ -238,7 +238,6 @@ def _invert_printed_name(name: str) -> str:
 
 
 def make_links(cited: Iterable[str | None]) -> tuple[Link, ...]:
-    """Return one link to each cited document."""
     return tuple(map(Link, unique(name or "" for name in cited)))
 
 

@@ -250,7 +250,6 @@ def parse_piece(piece: Piece) -> ParsedPiece:
 
 
 def run_job(job: Job) -> ParsedJob:
-    """Parse a job and write its tables."""
     return _write_tables(job, [parse_piece(piece) for piece in job.pieces])
 
 

@@ -311,7 +311,6 @@ def split_file(
 
 
 def _file_on_disk(source: str) -> str:
-    """Return the file on disk that is or contains a source."""
     return source.partition("!")[0]
 
 

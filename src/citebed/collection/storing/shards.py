@@ -45,7 +45,6 @@ class Shards:
         return folder / f"{table}.parquet"
 
     def write_documents(self, pieces: Iterable[pl.DataFrame]) -> None:
-        """Write the documents, given in pieces."""
         if not self.size:
             path = self._path("", "documents")
             table_files.write_frames(path, iter(pieces), DOCUMENTS)
@@ -55,7 +54,6 @@ class Shards:
             table_files.write_frames(self._path(self.names[-1], "documents"), shard, DOCUMENTS)
 
     def write_others(self, frames: Frames, manifest: Manifest) -> None:
-        """Write the other tables and the manifest of each shard."""
         if not self.names:
             return
         cited = frames["contexts"].select(doc_id="cited").explode("doc_id")

@@ -76,7 +76,6 @@ class Manifest:
     shard_size: int = 0
 
     def to_toml(self) -> str:
-        """Return the manifest as text."""
         lines = [
             "# Written by citebed; `citebed import` keeps it up to date.",
             f"format = {FORMAT}",
@@ -123,7 +122,6 @@ def is_shard_name(name: object) -> bool:
 
 
 def format_shard_name(number: int) -> str:
-    """Return the name of a shard by its number."""
     return f"{number:05}"
 
 
@@ -374,7 +372,6 @@ def _check_journal(inside: FolderHandle, journal: object) -> tuple[list[str], li
 
 
 def sign_change(files: list[str], remove: list[str]) -> str:
-    """Return the signature of a journal."""
     return seal(json.dumps([files, remove]))
 
 

@@ -238,7 +238,6 @@ def read_schema(path: Path) -> Mapping[str, pl.DataType]:
 
 
 def count_rows(path: Path) -> int:
-    """Return the number of rows of a file."""
     with open_table(path) as rows:
         return int(rows.select(pl.len()).collect().item())
 
@@ -308,6 +307,5 @@ def write_qrels(path: Path, qrels: pl.DataFrame) -> None:
 
 
 def write_jsonl(path: Path, table: pl.DataFrame) -> None:
-    """Write a table as JSON Lines."""
     with _new_file(path) as handle:
         table.write_ndjson(handle)

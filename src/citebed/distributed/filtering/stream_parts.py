@@ -66,7 +66,6 @@ class WorkFolder:
         self._check_ours()
 
     def remove(self) -> None:
-        """Remove the folder."""
         if os.path.lexists(self.path):
             self._check_ours()
             with translate_write_errors(self.path):
@@ -156,7 +155,6 @@ class PartTask(NamedTuple):
 
     @property
     def parts(self) -> int:
-        """The number of parts."""
         return len(self.cuts) - 1
 
     def part(self, number: int) -> Part:
@@ -164,7 +162,6 @@ class PartTask(NamedTuple):
         return Part(self.folder / f"{number:06d}")
 
     def started(self) -> RunningFilter:
-        """Return the filter at the beginning of the stream."""
         return self.declared.start(self.topics, self.tools)
 
     def pickled(self) -> bytes:

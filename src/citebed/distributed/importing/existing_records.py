@@ -94,12 +94,10 @@ def has_columns(folder: Path, columns: Iterable[str]) -> bool:
 
 
 def send_pieces(engine: Engine, pieces: Iterable[Piece]) -> DataFrame:
-    """Send each piece to its partition."""
     return send_values(engine, "piece", pieces)
 
 
 def unpack_piece(given: Given) -> Piece:
-    """Return the piece of a partition."""
     return Piece(*unpack_json(given, "piece"))
 
 

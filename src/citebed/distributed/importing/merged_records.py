@@ -109,7 +109,6 @@ def group_into_parts(notes: list[PartNote], files: Parts) -> list[Part]:
 
 
 def unpack_part(given: Given) -> Part:
-    """Return the part of a partition."""
     return Part(*unpack_json(given, "part"))
 
 

@@ -297,7 +297,6 @@ def _parse(settings: str, number: int, given: Given) -> Iterator[Message]:
 
 
 def make_note(path: Path) -> PartNote:
-    """Return the note of a file of records."""
     records = read_ipc(path, ("source", "type", "language", "crossref"))
     counts = records["source"].value_counts().sort("source").iter_rows()
     types = records["type"].unique().sort().to_list()

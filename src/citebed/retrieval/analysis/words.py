@@ -211,7 +211,6 @@ def _others(astral: bool) -> list[str]:
 
 @cache
 def _pattern(astral: bool) -> re.Pattern[str]:
-    """Return one expression for all kinds of words."""
     return compile_regex("|".join((_word(astral), *_others(astral))))
 
 

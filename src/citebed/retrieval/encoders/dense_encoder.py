@@ -51,14 +51,12 @@ class DenseEncoder:
         return self.encoder.document_fingerprint
 
     def documents(self, texts: Sequence[str], progress: OnProgress | None = None) -> Vectors:
-        """Return a vector for each text of a document."""
         encoder = self.encoder.for_documents
         if self.cache is None:
             return unit_rows(encoder.encode(texts, progress=progress))
         return unit_rows(self.cache.vectors(encoder, texts, progress=progress))
 
     def queries(self, texts: Sequence[str]) -> Vectors:
-        """Return a vector for each query."""
         return unit_rows(self.encoder.encode(texts))
 
 

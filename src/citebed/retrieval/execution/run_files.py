@@ -82,7 +82,6 @@ class SearchTarget:
 
 
 def _single_index(collection: Collection) -> SearchTarget:
-    """Return the one index of a collection."""
     index = open_index(collection, verified=True)
     description = index.description
     facts = {

@@ -82,7 +82,6 @@ class FeedbackDocuments:
 
     @cached_property
     def owners(self) -> NDArray[np.int64]:
-        """The document of each entry."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
     @cached_property

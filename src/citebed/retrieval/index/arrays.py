@@ -109,7 +109,6 @@ class ArrayWriter:
         self._size = 0
 
     def add(self, part: NDArray[Any]) -> None:
-        """Append numbers."""
         whole = np.ascontiguousarray(part, self._kind)
         self._size += len(whole)
         if self._file is None:

@@ -225,7 +225,6 @@ class _Builder:
     vector_seconds: float = 0.0
 
     def build(self) -> IndexReport:
-        """Write the index."""
         folder = self.collection.folder / FOLDER
         for path in self.options.citing:
             if not path.is_file():
@@ -242,7 +241,6 @@ class _Builder:
         return self.report(description)._replace(vectors_gone=is_model_missing)
 
     def report(self, description: Description, *, unchanged: bool = False) -> IndexReport:
-        """Return the counts of this build."""
         return IndexReport(
             documents=description.documents,
             counted=self.counted,

@@ -66,12 +66,10 @@ class PartialVectors:
         self.known = np.zeros(documents, bool)
 
     def add(self, numbers: Numbers, vectors: Quantised) -> None:
-        """Add the vectors of some documents."""
         self.rows[numbers], self.scales[numbers] = vectors
         self.known[numbers] = True
 
     def arrays(self, kind: str) -> dict[str, NDArray[Any]]:
-        """Return the arrays of an index with vectors of this kind."""
         return dict(zip(vector_arrays(kind), (self.rows, self.scales), strict=True))
 
     def reuse(self, old: DocumentVectors | None, unchanged: Unchanged | None) -> NDArray[np.bool_]:

@@ -199,7 +199,6 @@ class Index:
         return order, starts
 
     def terms_at(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the terms of the postings at some positions."""
         return np.searchsorted(self.offsets, places, side="right") - 1
 
     @cached_property

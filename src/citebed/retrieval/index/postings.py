@@ -69,7 +69,6 @@ class PostingPile:
         self._counts = np.zeros(0, np.int64)
 
     def add(self, keys: Keys) -> None:
-        """Add postings."""
         self._parts.append(keys)
         self._in_memory += len(keys)
         if self.folder is not None and self._in_memory > self._limit:
@@ -263,7 +262,6 @@ class _PostingWriter:
         self._postings = 0
 
     def add(self, part: Postings) -> None:
-        """Append postings."""
         pairs = part.pairs
         for start in range(0, len(pairs), _CACHE_BATCH):
             some = pairs[start : start + _CACHE_BATCH]

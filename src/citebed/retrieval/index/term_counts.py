@@ -39,17 +39,14 @@ Numbers = NDArray[np.int64]
 
 
 def key_terms(keys: Keys) -> Numbers:
-    """Return the terms of postings."""
     return (keys >> np.uint64(TERM_SHIFT)).astype(np.int64)
 
 
 def key_rows(keys: Keys) -> Numbers:
-    """Return the rows (or documents) of postings."""
     return ((keys >> np.uint64(ROW_SHIFT)) & np.uint64(MOST_ROWS - 1)).astype(np.int64)
 
 
 def key_times(keys: Keys) -> NDArray[np.uint16]:
-    """Return the frequencies of postings."""
     return (keys & np.uint64(MOST_TIMES)).astype(np.uint16)
 
 
@@ -123,11 +120,9 @@ class SourceTable:
 
     @property
     def rows(self) -> int:
-        """The number of rows to count."""
         return int(np.count_nonzero(self.document_of_row >= 0))
 
     def batches(self) -> Iterator[TextBatch]:
-        """Read the rows to count, batch by batch."""
         for start in range(0, len(self.document_of_row), _ROWS_READ):
             documents = self.document_of_row[start : start + _ROWS_READ]
             rows = np.flatnonzero(documents >= 0) + start
@@ -237,7 +232,6 @@ class TokenBatch(NamedTuple):
     terms: tuple[Numbers, NDArray[np.int32]]
 
     def counts(self) -> Counts:
-        """Count the terms of the texts."""
         from citebed.retrieval.index.compiled import count_tokens
 
         words, bits = (self.tokens.ids, self.ends), self.batch.key_bits(self.batch.numbers)

@@ -121,7 +121,6 @@ class Catalogue:
 
     @cached_property
     def venues(self) -> CategoryIndex:
-        """The venues."""
         return CategoryIndex(self.table["venue"].cast(pl.String), len(self))
 
     @cached_property
@@ -162,7 +161,6 @@ class Catalogue:
 
     @cached_property
     def _names(self) -> HashIndex:
-        """All names of single documents."""
         names = self._collection.scan_documents().select("doc_id", *_OTHER_NAMES).collect()
         names = self.table.select("doc_id").join(
             names, on="doc_id", how="left", maintain_order="left"
@@ -238,7 +236,6 @@ class Catalogue:
         return np.argsort(rows.sort("title", "doc")["doc"].to_numpy())
 
     def rows(self, docs: Docs | Sequence[int]) -> list[dict[str, Any]]:
-        """Return the rows of some documents."""
         return self.table[np.asarray(docs, np.int64)].to_dicts()
 
 

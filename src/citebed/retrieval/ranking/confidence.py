@@ -61,7 +61,6 @@ class Logistic:
     weights: Mapping[str, float]
 
     def log_odds(self, columns: Columns) -> Reals:
-        """Return the log odds of each row of some columns."""
         rows = len(next(iter(columns.values())))
         total = np.full(rows, self.weights["constant"])
         for name, weight in self.weights.items():
@@ -78,7 +77,6 @@ class Kind:
     constant: float
 
     def score(self, vectors: Vectors) -> Reals:
-        """Return the kind of each text."""
         return np.asarray(vectors @ self.vector + self.constant, np.float64)
 
 
@@ -108,7 +106,6 @@ class ConfidenceModels:
 
 @cache
 def shipped_confidence() -> ConfidenceModels:
-    """Return the bundled models."""
     values = json.loads(files(__package__).joinpath("confidence.json").read_text("utf-8"))
     vectors, words = (
         ConfidenceModel(

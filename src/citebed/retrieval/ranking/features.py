@@ -149,7 +149,6 @@ class Signals:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on missing vectors."""
         shares = map(self.encoded_share, self._vectors)
         folder = printable(self.index.folder.parent)
         return tuple(

@@ -43,7 +43,6 @@ class Level:
     weights: Reals
 
     def score(self, candidates: Candidates) -> Reals:
-        """Return the candidates' scores."""
         return weighted_sums(candidates.signals, self.weights)
 
 
@@ -70,7 +69,6 @@ class Ranker:
 
 
 def read_ranker(path: str | Path) -> Ranker:
-    """Read a ranker file."""
     path = Path(path)
     try:
         values = json.loads(read_small(path))
@@ -139,7 +137,6 @@ def ranker_json(levels: Mapping[str, Level], about: Mapping[str, Any]) -> str:
 
 @cache
 def shipped_ranker() -> Ranker:
-    """Return the shipped ranker."""
     if not SHIPPED.is_file():
         raise CitebedError(f"'{SHIPPED.name}' is missing from the installation. Install it again.")
     return read_ranker(SHIPPED)

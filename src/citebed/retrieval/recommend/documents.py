@@ -68,7 +68,6 @@ class DocumentRecords:
         self._abstracts: CompressedTexts | None = None
 
     def prepare(self) -> None:
-        """Read all records."""
         if self._abstracts is None:
             self.table, self._rows  # noqa: B018 - read now, not with the first text
             abstracts = self._collection.scan_documents().select("abstract").collect()
@@ -102,7 +101,6 @@ class DocumentRecords:
         return [self._known[name] for name in ids]
 
     def abstracts(self, ids: Sequence[str]) -> list[str]:
-        """Return the abstracts of documents."""
         if self._abstracts is None:
             return [row["abstract"] for row in self.get(ids)]
         return [self._abstracts[row] for row in self._find(ids).tolist()]

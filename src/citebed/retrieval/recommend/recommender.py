@@ -169,7 +169,6 @@ class Recommender:
 
     @property
     def searcher(self) -> Searcher:
-        """The search by words."""
         return self.runner.searcher
 
     @cached_property
@@ -362,7 +361,6 @@ class Recommender:
         return assign_keys(rows, self.collection, libraries, [draft])[0]
 
     def own_documents(self, draft: Draft) -> frozenset[str]:
-        """Return the documents that are the draft itself."""
         without = replace(draft, cited=Cited(), passages=())
         return self.lookup.cited_in(without)[0]
 

@@ -44,7 +44,6 @@ def feedback_documents(view: View, hits: Hits) -> FeedbackDocuments:
 def better_query(
     view: View, feedback: Feedback, query: TermWeights, relevant: Hits, nonrelevant: Hits
 ) -> TermWeights:
-    """Return the query that feedback makes from ``query`` and some documents."""
     documents = feedback_documents(view, relevant)
     if len(nonrelevant.docs):
         others = feedback_documents(view, nonrelevant)

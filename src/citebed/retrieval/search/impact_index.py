@@ -42,7 +42,6 @@ class Prepared:
 
     @property
     def documents(self) -> int:
-        """The number of documents."""
         return len(self.by_rare[0]) - 1
 
     def terms_of(self, document: int) -> NDArray[np.int64]:

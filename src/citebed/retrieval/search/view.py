@@ -169,7 +169,6 @@ class View:
         return self.model.document_weight(query.weights) if query.extra is None else query.extra[0]
 
     def term(self, number: int) -> TermPostings:
-        """Return a term's postings."""
         known = self._terms.get(number)
         if known is not None:
             return known
@@ -289,7 +288,6 @@ class View:
             yield TermRange(docs, tf, df, df, cf, chosen, by_field)
 
     def impacts(self, number: int) -> NDArray[np.float32]:
-        """Return the impacts of a term on its documents."""
         found = self._impacts.get(number)
         if found is None:
             docs, tf, df, cf = self.term(number)

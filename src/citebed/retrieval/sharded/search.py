@@ -83,7 +83,6 @@ class ShardedSearch:
     spread: Spread
 
     def target(self) -> SearchTarget:
-        """Return the shards as what `search_to_file` searches."""
         indexed, folder = self.indexed, self.collection.folder
         facts = {
             "documents": indexed.documents,

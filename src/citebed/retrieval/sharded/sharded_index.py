@@ -83,7 +83,6 @@ class Shard:
 
 
 def fingerprint_of(description: Description) -> str:
-    """Return a hash of the contents of an index."""
     files = sorted((name, str(entry["sha256"])) for name, entry in description.files.items())
     told = json.dumps([description.format, description.analyser, files])
     return hashlib.sha256(told.encode()).hexdigest()

@@ -111,7 +111,6 @@ class WholeCounts:
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        """The number of each term."""
         return {term: number for number, term in enumerate(self.table["term"])}
 
     def corpus(self, paper: str | None = None) -> Corpus:
@@ -154,7 +153,6 @@ class WholeCounts:
 def changed(
     counts: NDArray[np.int64], at: NDArray[np.int64], by: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return a copy of counts with changes at some places."""
     found = counts.copy()
     found[at] += by
     return found

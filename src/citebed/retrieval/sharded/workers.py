@@ -131,7 +131,6 @@ class WantedDocuments(NamedTuple):
 def document_terms(
     seen: SeenWhole, requests: Sequence[WantedDocuments], shard: Shard
 ) -> pl.DataFrame:
-    """Return the terms of the documents that a shard contains."""
     runner, _ = seen.runner(shard, len(requests))
     index, parts = runner.index, [pl.DataFrame(schema=DOCUMENT_TERMS)]
     for wanted in requests:
@@ -156,7 +155,6 @@ def document_terms(
 
 
 def find_documents(names: Sequence[str], shard: Shard) -> pl.DataFrame:
-    """Return the ids of the documents that a shard has."""
     return pl.DataFrame({"doc_id": shard.index.ids.choose_known(names)}, schema=FOUND)
 
 

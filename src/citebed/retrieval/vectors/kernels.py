@@ -88,7 +88,6 @@ def sums(vectors, ids, weights, starts):
 
 @compiled(nogil=True)
 def longest(rows, scales):
-    """Return the length of the longest vector."""
     most = 0.0
     for i in range(rows.shape[0]):
         total = 0

@@ -251,7 +251,6 @@ def write_static_model(
 
 
 def open_static_model(path: str | Path) -> StaticModel:
-    """Open the model in a file."""
     return StaticModel(read_model(Path(path), KIND, FORMAT))
 
 

@@ -47,7 +47,6 @@ class TrainedFile:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the weights in the file."""
         return tuple(sorted({name.rpartition("|")[0] for name in self.file.arrays}))
 
     def check_finite(self, name: str, weight: NDArray[np.float32]) -> NDArray[np.float32]:
