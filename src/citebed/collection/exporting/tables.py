@@ -192,12 +192,6 @@ def _names(name: str) -> pl.Expr:
     return pl.concat_str([pl.lit(f',"{name}":['), items.list.join(","), pl.lit("]")])
 
 
-# --- citing papers --------------------------------------------------------------------------
-
-
-# --- queries and judgements -----------------------------------------------------------------
-
-
 JSONL = Exporter(
     "jsonl",
     "citebed JSON Lines",

@@ -76,8 +76,6 @@ class Description:
     """The vector models by kind; empty in an index of the first versions."""
     fit: Mapping[str, Any] = field(default_factory=dict)
     """Ranking weights fitted to the collection; empty in an index of earlier versions."""
-    background: Mapping[str, Any] = field(default_factory=dict)
-    """Not used any more; an index of earlier versions has it."""
 
 
 def vector_arrays(kind: str) -> tuple[str, str]:
@@ -108,6 +106,7 @@ def read_description(folder: Path) -> Description:
             what = f"has format {values['format']!r}, this citebed reads {FORMAT}"
             raise DamagedIndex(folder, what)
         values["citing_sources"] = tuple(values["citing_sources"])
+        values.pop("background", None)  # which earlier versions wrote
         description = Description(**values)
         _check_description(folder, description)
     except (
@@ -135,8 +134,8 @@ def _check_description(folder: Path, description: Description) -> None:
     for about in description.vectors.values():
         int(about["width"]), int(about.get("missing", 0))
         str.encode(about["fingerprint"]), str.encode(about["name"])
-    if not all(isinstance(name, str) for name in (*description.fit, *description.background)):
-        raise ValueError("'fit' and 'background' must have names")
+    if not all(isinstance(name, str) for name in description.fit):
+        raise ValueError("'fit' must have names")
     if not all(isinstance(name, str) for name in (description.analyser, description.hashing)):
         raise ValueError("'analyser' and 'hashing' must be text")
 
@@ -244,13 +243,11 @@ def _write_array(path: Path, array: NDArray[Any]) -> dict[str, Any]:
     return {"file": path.name, "bytes": path.stat().st_size, "sha256": hash_file(path)}
 
 
-def write_fit(folder: Path, generation: int, **fitted: Mapping[str, Any]) -> None:
-    """Store fitted weights (``fit``, ``background``) in an index, if it still has that
-    generation."""
+def write_fit(folder: Path, generation: int, fit: Mapping[str, Any]) -> None:
+    """Store fitted weights in an index, if it still has that generation."""
     description = read_description(folder)
-    values = {**asdict(description), **fitted}
-    if description.generation == generation and values != asdict(description):
-        _replace_description(folder, values)
+    if description.generation == generation and description.fit != fit:
+        _replace_description(folder, {**asdict(description), "fit": fit})
 
 
 def _replace_description(folder: Path, values: Mapping[str, Any]) -> None:

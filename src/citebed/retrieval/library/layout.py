@@ -84,11 +84,6 @@ def _greatest_eigenvalue(matrix: Reals) -> tuple[float, Reals]:
     return float(vector @ matrix @ vector), vector
 
 
-def stress(distances: Reals, places: Reals) -> float:
-    """Return the sum of squared differences between distances and places, over all pairs."""
-    return float(((_pair_distances(places) - distances) ** 2).sum() / 2)
-
-
 def majorise(distances: Reals, places: Reals) -> Reals:
     """Return places with less and less stress, by the Guttman transform."""
     found = _pair_distances(places)

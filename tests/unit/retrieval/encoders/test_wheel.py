@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import runpy
 import shutil
 import subprocess
 import sys
@@ -26,11 +27,12 @@ from citebed.retrieval.encoders.dense_encoder import (
 )
 from citebed.retrieval.encoders.fetch import fetch_encoder
 from citebed.retrieval.encoders.model_folder import find_model
-from citebed.retrieval.encoders.wheel import write_wheel
 from citebed.retrieval.index.builder import IndexOptions, write_index
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.vectors.trained_weights import read_adapter
 
+SCRIPT = Path(__file__).parents[4] / "bench/encoder_wheel.py"
+write_wheel = runpy.run_path(str(SCRIPT))["write_wheel"]
 BIB = """@article{a, title={The test of a query}, abstract={A paper cites the graph.}}
 @article{b, title={Retrieval of papers}, abstract={The document of a query.}}
 """

@@ -2,6 +2,8 @@
 
 A wheel is a zip archive. This one holds the module ``citebed_encoder``, which contains only the
 model's folder, and pip's metadata. citebed finds the folder without importing the module.
+
+Run: python bench/encoder_wheel.py FOLDER INTO (``make encoder-wheel`` fetches the encoder first)
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import sys
 import zipfile
 from pathlib import Path
 
@@ -69,3 +72,7 @@ def write_wheel(folder: str | Path, into: str | Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     write_file(path, stream.getvalue())
     return path
+
+
+if __name__ == "__main__":
+    print(write_wheel(*sys.argv[1:]))
