@@ -2,15 +2,12 @@
 
 A search has two steps. The first step gives every document an upper bound of its score, in whole
 units of 16 bits. Rare terms add their bounds document by document. Frequent terms, which make up
-most of the work of a long query, add a whole row of 8-bit bounds at once; processors add sixteen of
-them at a time. A row has one number for each block of ``B`` neighbouring documents: the maximum of
-the block. The second step computes the exact scores of the few documents whose bound reaches the
-k-th best score. If the query is so short, or k so large, that this would take longer than adding up
-all impacts, ``accumulate`` adds up all impacts instead.
+most of the work of a long query, add a whole row of 8-bit bounds at once, with one number for each
+document; processors add sixteen of them at a time. The second step computes the exact scores of the
+few documents whose bound reaches the k-th best score. If the query is so short, or k so large, that
+this would take longer than adding up all impacts, ``accumulate`` adds up all impacts instead.
 
-Documents are divided into ranges whose bounds fit into the processor's cache. Inside a range, the
-documents of a block are a fixed distance apart (see ``place_of``), so that rows are added with
-vector instructions.
+Documents are divided into ranges whose bounds fit into the processor's cache.
 
 All compiled code is in this one file, although that makes it long: numba discards its cached
 machine code only if this file changes, and would miss a change in an imported file.
@@ -253,13 +250,13 @@ def accumulate(prepared, terms, weights, extra, allowed, k, workspace):
     A sum starts as minus zero and changes with the first impact, even if that is 0. So the sums
     show which documents have a term of the query.
     """
-    offsets, docs, _, _, _, impacts = prepared[0]
+    offsets, docs, _, _, impacts = prepared[0]
     row_of_term = prepared[1][0]
     g = prepared[3][0]
     g_weight, constant = extra
     has_extra = g.size > 0 or constant != 0
     frequent = row_of_term[terms] >= 0
-    _, _, _, _, _, _, _, banned, found_docs, found_scores, all_sums = workspace
+    _, _, _, _, _, _, banned, found_docs, found_scores, all_sums = workspace
     documents = banned.size
     at = offsets[terms]
     chunk_best = np.empty(SUMS // _CHUNK + 64, np.float64)
@@ -294,22 +291,6 @@ def accumulate(prepared, terms, weights, extra, allowed, k, workspace):
 
 
 @kernel
-def place_of(doc, block):
-    """Return the position of a document's bound: by range, then by place in the block, then by
-    block.
-    """
-    local = doc % RANGE
-    return (doc - local) + (local % block) * (RANGE // block) + local // block
-
-
-@kernel
-def places_of(docs, block, out):
-    """Return ``place_of`` for many documents."""
-    for i in range(docs.size):
-        out[i] = place_of(np.int64(docs[i]), block)
-
-
-@kernel
 def turn_round(offsets, docs, impacts, number_of_term, starts, terms_out, impacts_out):
     """Sort the postings of some terms by document; terms stay in order. ``starts`` is overwritten.
 
@@ -334,14 +315,6 @@ def quantise(impacts, unit, out):
         while n * unit < impacts[i]:
             n += 1
         out[i] = min(max(n, 1), 255)  # at least 1: a document that has the term can be told
-
-
-@kernel
-def fill_row(docs, bounds, block, row):
-    """Compute the row of a frequent term: the maximum bound of each block of documents."""
-    for i in range(docs.size):
-        at = docs[i] // block
-        row[at] = max(row[at], bounds[i])
 
 
 @kernel
@@ -376,28 +349,22 @@ def _add_rows(bounds, rows, chosen, times, first):
 
 
 @kernel
-def _add_postings(bounds, places, levels, factor):
+def _add_postings(bounds, docs, levels, factor):
     """Add a rare term. ``factor`` is 256 times the units of one level, rounded up."""
-    for i in range(places.size):
+    for i in range(docs.size):
         units = ((np.uint32(levels[i]) * factor) >> np.uint32(8)) + np.uint32(1)
-        bounds[places[i] % np.uint32(RANGE)] += np.uint16(units)
+        bounds[docs[i] % np.uint32(RANGE)] += np.uint16(units)
 
 
 @kernel
-def _merge_blocks(bounds, blocks):
-    for i in range(bounds.size):
-        bounds[i] = np.uint16(bounds[i] + blocks[i])
-
-
-@kernel
-def _only_best(found, n, first, block, bounds, wanted):
+def _only_best(found, n, first, bounds, wanted):
     """Keep about ``wanted`` of the first ``n`` documents: those with the highest bounds.
 
     Return their number, and the bound that all of them reach and no other document reaches.
     """
     mine = np.empty(n, np.uint16)
     for i in range(n):
-        mine[i] = bounds[place_of(found[i] - first, block)]
+        mine[i] = bounds[found[i] - first]
     need = nth_largest(mine, wanted)
     kept = 0
     for i in range(n):
@@ -594,7 +561,7 @@ def _keep_best(found_docs, found_scores, first, last, g, extra, threshold):
 
 
 @kernel
-def _collect(bounds, chunk, chunk_best, need, upper, first, step, may, found, n):
+def _collect(bounds, chunk, chunk_best, need, upper, first, may, found, n):
     """Append the documents with a bound of at least ``need`` and less than ``upper``."""
     allowed, banned = may
     for c in range(chunk_best.size):
@@ -603,15 +570,15 @@ def _collect(bounds, chunk, chunk_best, need, upper, first, step, may, found, n)
         for i in range(chunk):
             at = member(c, i, chunk)
             if at < bounds.size and need <= bounds[at] < upper:
-                doc = first + at * step
-                if doc < banned.size and not banned[doc] and (allowed.size == 0 or allowed[doc]):
+                doc = first + at
+                if not banned[doc] and (allowed.size == 0 or allowed[doc]):
                     found[n] = doc
                     n += 1
     return n
 
 
 @kernel
-def search(prepared, block, terms, weights, extra, allowed, k, workspace):
+def search(prepared, terms, weights, extra, allowed, k, workspace):
     """Return the numbers and scores of the best ``k`` documents, best first.
 
     The larger number wins ties. ``terms`` must ascend, and weights must be above 0. ``extra`` holds
@@ -619,12 +586,12 @@ def search(prepared, block, terms, weights, extra, allowed, k, workspace):
     returned. Documents that are marked in the workspace's ``banned`` are left out too.
     """
     by_term, by_row, forward, by_document = prepared
-    offsets, docs, places, levels, maxima, impacts = by_term
+    offsets, docs, levels, maxima, impacts = by_term
     row_of_term, rows, row_unit, row_maxima = by_row
     g, g_levels, g_low, g_unit = by_document
     g_weight, constant = extra
     (
-        bounds, blocks, chunk_best, asked, slot_of_term, slot_of_doc, row_weights, banned,
+        bounds, chunk_best, asked, slot_of_term, slot_of_doc, row_weights, banned,
         found_docs, found_scores, _,
     ) = workspace  # fmt: skip
 
@@ -659,38 +626,23 @@ def search(prepared, block, terms, weights, extra, allowed, k, workspace):
     rare_postings = (offsets, docs, impacts, terms, weights, slots)
 
     chunk = 64 if 8 * k * 64 <= documents else 16
-    width = RANGE // block
-    n_found, threshold, wanted = np.int64(0), -np.inf, np.int64(0)
+    n_found, threshold, wanted = np.int64(0), -np.inf, k + k // 16 + 16
     for first in range(0, documents, RANGE):
-        n_blocks = (min(RANGE, documents - first) + block - 1) // block
-        n_chunks = 0
-        for j in range(block):
-            strip = bounds[j * width : j * width + n_blocks]
-            if g.size:
-                _set_levels(
-                    strip, g_levels[first + j * width : first + j * width + n_blocks], g_times
-                )
-            else:
-                strip[:] = 0
+        here = bounds[: min(RANGE, documents - first)]
+        if g.size:
+            _set_levels(here, g_levels[first : first + here.size], g_times)
+        else:
+            here[:] = 0
         for t in range(n_terms):
             if slots[t] < 0:
                 end = offsets[terms[t] + 1]
                 if first + RANGE < documents:
                     end = end_of_range(docs, at[t], end, first + RANGE)
                 factor = np.uint32(_factor(weights[t], rare[t], unit))
-                _add_postings(bounds, places[at[t] : end], levels[at[t] : end], factor)
+                _add_postings(here, docs[at[t] : end], levels[at[t] : end], factor)
                 at[t] = end
-        if block == 1:
-            _add_rows(bounds[:n_blocks], rows, chosen, times, first)
-        else:
-            blocks[:n_blocks] = 0
-            _add_rows(blocks[:n_blocks], rows, chosen, times, first // block)
-            for j in range(block):
-                _merge_blocks(bounds[j * width : j * width + n_blocks], blocks[:n_blocks])
-        for j in range(block):
-            n_chunks = chunk_maxima(
-                bounds[j * width : j * width + n_blocks], chunk, 0, chunk_best[j * n_chunks :]
-            )
+        _add_rows(here, rows, chosen, times, first)
+        n_chunks = chunk_maxima(here, chunk, 0, chunk_best)
 
         upper = np.int64(65_536)
         for look in range(3):
@@ -699,21 +651,17 @@ def search(prepared, block, terms, weights, extra, allowed, k, workspace):
                 reach = np.floor((threshold - base - rounding) / unit) - 1.0
                 need = np.int64(min(max(reach, 1.0), 65_536.0))
             elif look == 0:
-                wanted = k + k // 16 + 16 if block == 1 else 2 * k + 60
-                need = max(nth_largest(chunk_best[: block * n_chunks], wanted), 1)
+                need = max(nth_largest(chunk_best[:n_chunks], wanted), 1)
             else:
                 need = np.int64(1)
             if need >= upper:
                 break
-            n = n_found
-            for j in range(block):
-                n = _collect(
-                    bounds[j * width : j * width + n_blocks], chunk,
-                    chunk_best[j * n_chunks : (j + 1) * n_chunks], need, upper,
-                    first + j, block, (allowed, banned), found_docs, n,
-                )  # fmt: skip
+            n = _collect(
+                here, chunk, chunk_best[:n_chunks], need, upper, first, (allowed, banned),
+                found_docs, n_found,
+            )  # fmt: skip
             if look == 0 and n_found == 0 and n > wanted:
-                n, higher = _only_best(found_docs, n, first, block, bounds, wanted)
+                n, higher = _only_best(found_docs, n, first, here, wanted)
                 need = max(need, higher)
             by_postings = n_rare < (n - n_found) * _POSTINGS_A_DOCUMENT
             _score_found(found_docs, found_scores, n_found, n, forward, query, by_postings)
@@ -737,7 +685,7 @@ def _set_levels(bounds, levels, factor):
 
 
 @kernel
-def _is_sparse(prepared, block, terms, k):
+def _is_sparse(prepared, terms, k):
     """Return True if adding up all impacts is estimated to take less time than bounds and
     scoring.
     """
@@ -751,13 +699,13 @@ def _is_sparse(prepared, block, terms, k):
             rows += 1
         else:
             rare += df
-    scored = min(k + 50 if block == 1 else 3 * k + 100, documents)
-    bounded = 3.0 * rare + 0.12 * rows * (documents // block) + 0.4 * documents + 250.0 * scored
+    scored = min(k + 50, documents)
+    bounded = 3.0 * rare + 0.12 * rows * documents + 0.4 * documents + 250.0 * scored
     return 2.2 * postings + 2.0 * documents + 100.0 * k < bounded
 
 
 @kernel
-def search_many(prepared, block, queries, excluded, allowed, k, workspace, out):
+def search_many(prepared, queries, excluded, allowed, k, workspace, out):
     """Run ``search`` for many queries and write the results to ``out``, one row per query.
 
     ``queries`` holds the start of each query, the terms and weights of all queries, the weights of
@@ -767,20 +715,14 @@ def search_many(prepared, block, queries, excluded, allowed, k, workspace, out):
     starts, terms, weights, g_weights, constants = queries
     excluded_starts, excluded_docs = excluded
     out_docs, out_scores, out_counts = out
-    banned = workspace[7]
+    banned = workspace[6]
     for q in range(starts.size - 1):
         a, b = starts[q], starts[q + 1]
         extra = (g_weights[q], constants[q])
         for i in range(excluded_starts[q], excluded_starts[q + 1]):
             banned[excluded_docs[i]] = 1
-        if _is_sparse(prepared, block, terms[a:b], k):
-            docs, scores = accumulate(
-                prepared, terms[a:b], weights[a:b], extra, allowed, k, workspace
-            )
-        else:
-            docs, scores = search(
-                prepared, block, terms[a:b], weights[a:b], extra, allowed, k, workspace
-            )
+        query = (prepared, terms[a:b], weights[a:b], extra, allowed, k, workspace)
+        docs, scores = accumulate(*query) if _is_sparse(prepared, terms[a:b], k) else search(*query)
         for i in range(excluded_starts[q], excluded_starts[q + 1]):
             banned[excluded_docs[i]] = 0
         for i in range(docs.size):
@@ -816,19 +758,18 @@ def compile_search() -> None:
     )
     two = np.zeros(2, np.int64)
     prepared = (
-        (two, u32[:0], u32[:0], u8[:0], f64, f32[:0]),
+        (two, u32[:0], u8[:0], f64, f32[:0]),
         (i32, np.zeros((1, 1), np.uint8), 1.0, u8),
         ((two, u16[:0], f32[:0]), (two, u32[:0], f32[:0])),
         (f64[:0], u8[:0], 0.0, 1.0),
     )
     workspace = (
-        np.zeros(RANGE, np.uint16), np.zeros(RANGE, np.uint16),
-        np.zeros(RANGE // 16 + 512, np.uint16), u32, i32, i32, f64, u8, i64, f64,
-        np.zeros(SUMS),
+        np.zeros(RANGE, np.uint16), np.zeros(RANGE // 16 + 512, np.uint16), u32, i32, i32, f64, u8,
+        i64, f64, np.zeros(SUMS),
     )  # fmt: skip
     out = (np.empty((1, 1), np.int64), np.empty((1, 1)), i64)
     search_many(
-        prepared, 1, (two, i64[:0], f64[:0], f64, f64), (two, i64[:0]), np.zeros(0, bool), 1,
+        prepared, (two, i64[:0], f64[:0], f64, f64), (two, i64[:0]), np.zeros(0, bool), 1,
         workspace, out,
     )  # fmt: skip
     _compile_preparing(two, u32[:0], f32[:0])
@@ -839,9 +780,6 @@ def _compile_preparing(offsets, docs, impacts):
     bounds, chosen = np.zeros(0, np.uint8), np.zeros(1, np.int32)
     for values in (impacts, np.zeros(0)):
         quantise(values, 1.0, bounds)
-    for numbers in (docs, np.zeros(0, np.int64)):
-        places_of(numbers, 2, np.empty_like(numbers))
-    fill_row(docs, bounds, 1, bounds)
     none = np.zeros(0, np.int64)
     contributions(offsets, docs, impacts, none, none, np.zeros((0, 0)))
     for kind in (np.uint16, np.uint32):

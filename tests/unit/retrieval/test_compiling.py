@@ -17,8 +17,8 @@ import citebed
 from citebed.retrieval import numba_cache
 
 SCRIPT = """
-from citebed.retrieval.kernels import place_of
-print(place_of(0, 1), place_of._cache.cache_path)
+from citebed.retrieval.kernels import member
+print(member(0, 0, 1), member._cache.cache_path)
 """
 
 
@@ -134,8 +134,6 @@ kernels.compile_search()
 before = compiled()
 searcher = Searcher(citebed.open_index(sys.argv[1]), model_of(sys.argv[2]))
 searcher.prepare()
-for block in (1, 2):
-    searcher._prepared.arrays(block)
 assert searcher.search(searcher.query("relevance feedback"), 3).docs.size == 3
 print({name for name, many in compiled().items() if many != before[name]})
 """

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -25,7 +24,8 @@ class Prepared:
 
     ``levels`` are the impacts in 255ths of the term's maximum, rounded up. ``row_of_term`` numbers
     frequent terms; others have -1. ``by_frequent`` and ``by_rare`` have the postings of either kind
-    by document: starts of documents, row or term numbers, impacts.
+    by document: starts of documents, row or term numbers, impacts. ``g`` has the documents' own
+    scores.
     """
 
     offsets: NDArray[np.int64]
@@ -37,8 +37,6 @@ class Prepared:
     by_frequent: ByDocument
     by_rare: ByDocument
     g: NDArray[np.float64]
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-    _arrays: dict[int, tuple[Any, ...]] = field(default_factory=dict, repr=False)
 
     @property
     def documents(self) -> int:
@@ -57,56 +55,28 @@ class Prepared:
         """The numbers of the frequent terms, by row."""
         return np.flatnonzero(self.row_of_term >= 0)
 
-    def block_for(self, k: int) -> int:
-        """Return the block size that suits the wanted number of results."""
-        return 1 if k * 3000 > self.documents else 2
-
-    def arrays(self, block: int) -> tuple[Any, ...]:
-        """Return everything that a search reads for this block size; computed once."""
-        with self._lock:
-            if block not in self._arrays:
-                self._arrays[block] = self._make(block)
-            return self._arrays[block]
-
-    def _make(self, block: int) -> tuple[Any, ...]:
+    @cached_property
+    def arrays(self) -> tuple[Any, ...]:
+        """Everything that a search reads."""
         frequent = self._frequent
         unit = float(self.maxima[frequent].max(initial=0.0)) / 255 or 1.0
-        rows = np.zeros((len(frequent), -(-self.documents // block)), np.uint8)
+        rows = np.zeros((len(frequent), self.documents), np.uint8)
         for row, term in zip(rows, frequent, strict=True):
             span = slice(self.offsets[term], self.offsets[term + 1])
-            bounds = np.empty(span.stop - span.start, np.uint8)
-            kernels.quantise(self.impacts[span], unit, bounds)
-            kernels.fill_row(self.docs[span], bounds, block, row)
+            row[self.docs[span]] = _quantise(self.impacts[span], unit)
         row_maxima = rows.max(axis=1) if rows.size else np.zeros(len(rows), np.uint8)
-        places = self.docs
-        if block > 1:
-            places = np.empty_like(self.docs)
-            kernels.places_of(self.docs, block, places)
-        low, g_unit, g_levels = self._document_levels(block)
+        low, high = (float(self.g.min()), float(self.g.max())) if len(self.g) else (0.0, 0.0)
+        g_unit = (high - low) / 255 or 1.0
         return (
-            (self.offsets, self.docs, places, self.levels, self.maxima, self.impacts),
+            (self.offsets, self.docs, self.levels, self.maxima, self.impacts),
             (self.row_of_term, rows, unit, row_maxima),
             (self.by_frequent, self.by_rare),
-            (self.g, g_levels, low, g_unit),
+            (self.g, _quantise(self.g - low, g_unit), low, g_unit),
         )
-
-    def _document_levels(self, block: int) -> tuple[float, float, NDArray[np.uint8]]:
-        if not len(self.g):
-            return 0.0, 1.0, np.zeros(0, np.uint8)
-        low = float(self.g.min())
-        unit = float(self.g.max() - low) / 255 or 1.0
-        levels = np.zeros(-(-self.documents // kernels.RANGE) * kernels.RANGE, np.uint8)
-        bounds = np.empty(len(self.g), np.uint8)
-        kernels.quantise(self.g - low, unit, bounds)
-        places = np.empty(len(self.g), np.int64)
-        kernels.places_of(np.arange(len(self.g)), block, places)
-        levels[places] = bounds
-        return low, unit, levels
 
     def workspace(self) -> tuple[Any, ...]:
         """Return the arrays that one thread writes to while it searches."""
         return (
-            np.zeros(kernels.RANGE, np.uint16),
             np.zeros(kernels.RANGE, np.uint16),
             np.zeros(kernels.RANGE // 16 + 512, np.uint16),
             np.zeros((len(self.offsets) - 1) // 32 + 1, np.uint32),
@@ -118,6 +88,12 @@ class Prepared:
             np.zeros(self.documents, np.float64),
             np.zeros(kernels.SUMS, np.float64),
         )
+
+
+def _quantise(impacts: NDArray[Any], unit: float) -> NDArray[np.uint8]:
+    bounds = np.empty(len(impacts), np.uint8)
+    kernels.quantise(impacts, unit, bounds)
+    return bounds
 
 
 _AT_ONCE = 1 << 21

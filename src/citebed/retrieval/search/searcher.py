@@ -146,6 +146,7 @@ class Searcher:
                 return
             self._prepared = prepare(self.view)
             if self._prepared is not None:
+                self._prepared.arrays  # noqa: B018 - computed before threads search
                 self.view.terms_of = self._prepared.terms_of
 
     def query(
@@ -246,7 +247,6 @@ class Searcher:
 
         prepared = self._prepared
         k = min(k, prepared.documents)
-        block = prepared.block_for(k)
         try:
             workspace = self._workspaces.pop()
         except IndexError:  # a check before it would be a race between threads
@@ -257,8 +257,7 @@ class Searcher:
             np.empty(len(queries), np.int64),
         )
         kernels.search_many(
-            prepared.arrays(block),
-            block,
+            prepared.arrays,
             (
                 _starts([query.ids for query in queries]),
                 np.concatenate([query.ids for query in queries]),

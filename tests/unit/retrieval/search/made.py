@@ -117,12 +117,8 @@ class Both:
         """Whether the fast searcher has bounds at all."""
         return self.fast._prepared is not None
 
-    def force_block(self, block: int) -> None:
-        """Let the fast searcher use blocks of a size, whatever suits."""
-        object.__setattr__(self.fast._prepared, "block_for", lambda _: block)
-
-    def by_kernel(self, query: TermWeights, k: int, block: int) -> Hits:
-        """By bounds in blocks of a size, or (block 0) by adding up, whichever is quicker."""
+    def by_kernel(self, query: TermWeights, k: int, *, bounds: bool) -> Hits:
+        """Search by bounds or by adding up, whichever is quicker."""
         from citebed.retrieval import kernels
 
         searcher = self.fast
@@ -131,9 +127,8 @@ class Both:
         extra = (searcher.model.document_weight(final.weights), searcher.view.constant(final))
         what = (final.ids, final.weights, extra, np.zeros(0, bool), min(k, prepared.documents))
         workspace = prepared.workspace()
-        if block:
-            return Hits(*kernels.search(prepared.arrays(block), block, *what, workspace))
-        return Hits(*kernels.accumulate(prepared.arrays(1), *what, workspace))
+        search = kernels.search if bounds else kernels.accumulate
+        return Hits(*search(prepared.arrays, *what, workspace))
 
     def query(self, weights: Mapping[int, float], *, final: bool = False) -> TermWeights:
         """A query of term numbers and weights."""

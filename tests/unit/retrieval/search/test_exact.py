@@ -39,7 +39,7 @@ SHARES = (*[1e-9] * 6, *[1e-4] * 6, *[0.003] * 8, *[0.02] * 8, 0.04, 0.05, 0.1, 
 
 @pytest.fixture(scope="module")
 def middling(tmp_path_factory: pytest.TempPathFactory) -> Index:
-    """Return an index of 3,000 documents: several chunks and blocks in one range."""
+    """Return an index of 3,000 documents: several chunks in one range."""
     return random_index(tmp_path_factory.mktemp("middling"), 3000, SHARES, seed=1)
 
 
@@ -66,34 +66,33 @@ def test_every_model_and_depth(middling: Index, model: str, fields: Fields) -> N
             assert 0 < len(hits.docs) <= k
 
 
-@pytest.mark.parametrize("block", [1, 2, 4])
+@pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("model", ["bm25", "kl", "ql(mu=1)", "cosine(tf=log)", "okapi(k3=0)"])
-def test_every_size_of_blocks(middling: Index, model: str, block: int) -> None:
+def test_random_queries(middling: Index, model: str, whole: bool) -> None:
     both = Both(middling, model)
-    both.force_block(block)
-    rng = np.random.default_rng(block)
-    queries = [both.query(random_weights(rng, len(SHARES), whole=block < 4)) for _ in range(25)]
+    rng = np.random.default_rng(1)
+    queries = [both.query(random_weights(rng, len(SHARES), whole=whole)) for _ in range(25)]
     for k in (1, 3, 10, 400, 3000, 10**6):
         both.assert_same(queries, k)
 
 
-@pytest.mark.parametrize("block", [0, 1, 2, 4])
+@pytest.mark.parametrize("bounds", [True, False])
 @pytest.mark.parametrize("model", ["bm25", "kl(lambda=0.5)", "cosine(tf=raw,idf=plain)"])
-def test_either_way_whichever_is_quicker(middling: Index, model: str, block: int) -> None:
+def test_either_way_whichever_is_quicker(middling: Index, model: str, bounds: bool) -> None:
     """Bounds for queries that are short, adding up for queries that are long."""
     both = Both(middling, model)
-    rng = np.random.default_rng(block)
+    rng = np.random.default_rng(2)
     for number in range(30):
         weights = random_weights(rng, len(SHARES), whole=number % 2 == 0)
         for k in (1, 10, 200, 3000):
             query = both.query(weights)
-            expected, found = both.slow.search(query, k), both.by_kernel(query, k, block)
+            expected, found = both.slow.search(query, k), both.by_kernel(query, k, bounds=bounds)
             np.testing.assert_array_equal(found.docs, expected.docs)
             np.testing.assert_array_equal(found.scores, expected.scores)
 
 
 @pytest.mark.parametrize("documents", [1, 2, 3, 5, 15, 16, 17, 63, 64, 65, 130])
-def test_small_collections_fill_no_block(tmp_path: Path, documents: int) -> None:
+def test_small_collections_fill_no_chunk(tmp_path: Path, documents: int) -> None:
     index = random_index(tmp_path / "index", documents, [0.01, 0.2, 0.5, 0.5, 1.0], seed=documents)
     queries = list(itertools.product([0.0, 2.5], repeat=5))
     for model in ("bm25", "kl"):
@@ -101,8 +100,7 @@ def test_small_collections_fill_no_block(tmp_path: Path, documents: int) -> None
         asked = [
             both.query({number: w for number, w in enumerate(weights) if w}) for weights in queries
         ]
-        for block, k in itertools.product((1, 2, 4), (1, 3, 1000)):
-            both.force_block(block)
+        for k in (1, 3, 1000):
             both.assert_same(asked, k)
 
 
@@ -121,16 +119,8 @@ def test_collections_larger_than_a_range(tmp_path: Path, documents: int, models:
         both = Both(index, model, ONE_FIELD)
         queries = [both.query(random_weights(rng, len(SHARES), whole=True)) for _ in range(6)]
         queries += [both.query({term: 1.0}) for term in (0, 7, 25, 34)]
-        for block, k in itertools.product((1, 2, 4), KS):
-            both.force_block(block)
+        for k in KS:
             both.assert_same(queries, k)
-
-
-def test_the_block_that_suits(tmp_path: Path) -> None:
-    few = Both(random_index(tmp_path / "few", 3000, [0.1], seed=0), "bm25").fast._prepared
-    assert [few.block_for(k) for k in (1, 2, 1000)] == [2, 1, 1]
-    many = Both(random_index(tmp_path / "many", 30_000, [0.1], seed=0), "bm25").fast._prepared
-    assert [many.block_for(k) for k in (1, 10, 11)] == [2, 2, 1]
 
 
 # --- what may break bounds ------------------------------------------------------------------
@@ -247,8 +237,7 @@ def test_excluded_and_allowed_documents(middling: Index, model: str) -> None:
     both = Both(middling, model)
     rng = np.random.default_rng(9)
     queries = [both.query(random_weights(rng, len(SHARES), whole=True)) for _ in range(10)]
-    for k, block in itertools.product(KS, (1, 2, 4)):
-        both.force_block(block)
+    for k in KS:
         first = both.assert_same(queries, k)
         excluded = [hits.docs[::2] for hits in first]
         found = both.assert_same(queries, k, excluded=excluded)
@@ -297,7 +286,6 @@ WEIGHTS = st.dictionaries(
     weights=st.lists(WEIGHTS, min_size=1, max_size=5),
     model=st.sampled_from(EVERY_MODEL),
     fields=st.sampled_from([ONE_FIELD, TWO_FIELDS, Fields({"abstract": 0.1})]),
-    block=st.sampled_from([1, 2, 4]),
     k=st.sampled_from([1, 2, 10, 1000]),
 )
 def test_anything(
@@ -305,13 +293,11 @@ def test_anything(
     weights: list[dict[int, float]],
     model: str,
     fields: Fields,
-    block: int,
     k: int,
 ) -> None:
     with TemporaryDirectory() as folder:
         index = index_of(Path(folder) / "index", docs, ("title", "abstract"))
         both = Both(index, model, fields)
-        both.force_block(block)
         terms = len(index.terms)
         known = [{t: w for t, w in each.items() if t < terms} for each in weights]
         counts = [{t: abs(w) for t, w in each.items() if w} for each in known]
