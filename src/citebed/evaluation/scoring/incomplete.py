@@ -108,15 +108,14 @@ def removal_stability(
                 rows.append((str(measure), share, kendall_tau(*scores), tau_ap(*scores)))
     taus = pl.DataFrame(rows, ["measure", "removed", "tau", "tau_ap"], orient="row").fill_nan(None)
     tail = (1 - resampling.level) / 2
-    names = [f"{tau}{limit}" for tau in ("tau", "tau_ap") for limit in ("", "_low", "_high")]
-    return (
-        taus.group_by("measure", "removed", maintain_order=True)
-        .agg(
-            pl.all().mean(),
-            pl.all().quantile(tail, "linear").name.suffix("_low"),
-            pl.all().quantile(1 - tail, "linear").name.suffix("_high"),
+    return taus.group_by("measure", "removed", maintain_order=True).agg(
+        column
+        for tau in (pl.col("tau"), pl.col("tau_ap"))
+        for column in (
+            tau.mean(),
+            tau.quantile(tail, "linear").name.suffix("_low"),
+            tau.quantile(1 - tail, "linear").name.suffix("_high"),
         )
-        .select("measure", "removed", *names)
     )
 
 

@@ -143,17 +143,15 @@ def find_biases(
         keys = [name for name in PAIR if name in properties.columns]
         joined = table.join(properties, on=keys, how="left", maintain_order="left").drop(PAIR)
         tests += [(of.name, of.cast(pl.Float64).to_numpy(), grades) for of in joined]
-    if systems:
-        weights = []  # 1/log2(rank + 1) in each system
-        for run in systems:
-            top = in_rank_order(run).filter(pl.col("rank") <= DEPTH).select(*PAIR, "rank")
-            ranks = table.join(top, on=PAIR, how="left", maintain_order="left")["rank"]
-            weights.append((1.0 / (ranks + 1).log(2)).fill_null(0.0).to_numpy())
-        mean = [np.mean(weights, axis=0)] if len(systems) > 1 else []
-        controls = np.column_stack([grades, *mean])
-        tests += [
-            (f"system {run.name}", own, controls) for run, own in zip(systems, weights, strict=True)
-        ]
+    weights = []  # 1/log2(rank + 1) in each system
+    for run in systems:
+        top = in_rank_order(run).filter(pl.col("rank") <= DEPTH).select(*PAIR, "rank")
+        ranks = table.join(top, on=PAIR, how="left", maintain_order="left")["rank"]
+        weights.append((1.0 / (ranks + 1).log(2)).fill_null(0.0).to_numpy())
+    controls = np.column_stack([grades, *([np.mean(weights, axis=0)] if len(weights) > 1 else [])])
+    tests += [
+        (f"system {run.name}", own, controls) for run, own in zip(systems, weights, strict=True)
+    ]
     found = [_test_bias(*test, accepted, units, resampling) for test in tests]
     p_values = adjust([bias.p for bias in found], "holm").tolist()
     return [replace(bias, p=p) for bias, p in zip(found, p_values, strict=True)]

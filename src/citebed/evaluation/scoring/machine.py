@@ -125,9 +125,8 @@ class Pool:
         """Replace the grades ``base`` by those of people, the most probable documents first.
 
         Return, per step, the place of its query in ``queries``, its probability, and the changes of
-        the scores. A query begins with a step of probability 1 to its scores under ``base``.
-        Documents with the same probability are replaced together, since only the sum of their
-        changes matters.
+        the scores. A query begins with a step of probability 1 to its scores under ``base``. One
+        step replaces all documents with the same probability.
         """
         rows, of = ranges(self.starts[queries], self.starts[queries + 1])
         steps = np.stack([of, -self.probability[rows]], axis=1)[self.used[rows]]
