@@ -85,6 +85,8 @@ def rank_judgements_to_make(
     free = np.flatnonzero(~pool.drawn)
     if not len(free):
         raise CitebedError("every query is in the plan already.")
+    if len(pool.drawn) < 2:
+        raise CitebedError("the machine judged one query, and an interval needs two.")
     rows, probability = draw_documents(pool, influence, free, options)
     table = pl.DataFrame(
         {
@@ -128,10 +130,12 @@ def draw_documents(
     """Draw queries and their documents: return rows of the pool, and their probabilities."""
     rng = np.random.default_rng(options.seed)
     sizes = np.add.reduceat((pool.machine >= 0).astype(np.int64), pool.starts[:-1])[free]
-    # The least cost of a query may take three quarters of the budget.
+    # The least cost of a query may take three quarters of the budget; its most is its documents.
     cost = max(options.per_query, float(np.mean(1 + options.least * (sizes - 1))) / 0.75)
+    cost = min(cost, float(sizes.mean()))
     queries = rng.permutation(free)
-    for number in range(min(int(options.budget / cost), len(free)), 1, -1):
+    fewest = 1 if pool.drawn.any() else 2
+    for number in range(min(int(options.budget / cost), len(free)), fewest - 1, -1):
         rows, of = ranges(pool.starts[queries[:number]], pool.starts[queries[:number] + 1])
         rows, of = (values[pool.machine[rows] >= 0] for values in (rows, of))
         probability = allocate_probabilities(influence[rows], of, options)
@@ -154,7 +158,7 @@ def allocate_probabilities(influence: Floats, query: Ints, options: PlanOptions)
     first = np.lexsort((-influence, query))[np.flatnonzero(np.diff(query, prepend=-1))]
     low, high = 0.0, 1.0 / max(float(influence[influence > 0].min(initial=1.0)), 1e-9)
     probability = np.ones(len(influence))
-    for _ in range(40):  # each halves the range of the scale
+    for _ in range(40 if len(influence) > options.budget else 0):  # each halves the scale's range
         middle = (low + high) / 2
         probability = np.clip(middle * influence, options.least, 1.0)
         probability[first] = 1.0  # the most important document of each query

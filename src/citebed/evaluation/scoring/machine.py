@@ -383,11 +383,13 @@ def _estimate_mean(
     ids = pool.rows.query_ids.gather(queries).to_list()
     resampling, labels = options.resampling, options.resampling.labels(ids)
     strata = None if options.strata is None else [options.strata.get(query, "") for query in ids]
-    whole = options.plan is None
+    rows = np.flatnonzero(np.isin(pool.rows.query, queries[place]))
+    used = rows[pool.used[rows]]
+    certain = len(used) == len(rows) and bool((pool.probability[rows] == 1).all())
+    whole = options.plan is None or certain
     sample = Sample(queries=len(ids), drawn=place, clusters=labels, strata=strata, whole=whole)
     least, most = measure.bounds or (-np.inf, np.inf)
     limits = (least, most) if base is None else (least - most, most - least)
-    used = np.flatnonzero(pool.used & np.isin(pool.rows.query, queries[place]))
     error = pool.error_size(scores[3][used], used)
     corrected, alone = (
         powered_mean(

@@ -150,6 +150,13 @@ def test_queries_that_were_partly_judged_are_noted() -> None:
     assert "3 human judgements of queries that were partly judged: not used" in notes
 
 
+def test_a_plan_of_all_documents_leaves_no_doubt() -> None:
+    plan = rank_judgements_to_make(MACHINE, RUNS, ["AP"], PlanOptions(budget=120))
+    rows = evaluate_with_machine(HUMAN, MACHINE, RUNS, ["AP"], MachineOptions(plan=plan)).rows
+    for row, score in zip(rows, evaluate(HUMAN, RUNS, ["AP"]).rows(), strict=True):
+        assert (row.low, row.value, row.high) == pytest.approx((score["value"],) * 3)
+
+
 # --- plans --------------------------------------------------------------------------------------
 
 
@@ -214,6 +221,19 @@ def test_a_plan_continues_with_other_queries() -> None:
     assert row.drawn == both.table["query_id"].n_unique()
     with pytest.raises(CitebedError, match="a query is in two of the plans"):
         join_plans(first, first)
+
+
+def test_a_plan_continues_with_the_only_query_left() -> None:
+    rest = MACHINE.filter(pl.col("query_id") < "q19")
+    first = rank_judgements_to_make(rest, RUNS, ["AP"], PlanOptions(budget=200))
+    judged = HUMAN.join(first.table, on=["query_id", "doc_id"], how="semi")
+    second = rank_judgements_to_make(MACHINE, RUNS, ["AP"], human=judged, done=first)
+    assert second.table["query_id"].unique().to_list() == ["q19"]
+
+
+def test_a_plan_of_one_query_is_an_error() -> None:
+    with pytest.raises(CitebedError, match="the machine judged one query"):
+        rank_judgements_to_make({"q": {"a": 1}}, {"r": {"q": {"a": 1.0}}})
 
 
 @pytest.mark.parametrize(
