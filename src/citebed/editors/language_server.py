@@ -177,9 +177,11 @@ class OpenCollection:
         self.workbench, self._rejected = Workbench(self.folder), {}
         library = self.workbench.library
         library.recommender.prepare()
-        library.finder.complete("prepare 2000", 1)
         suggester = Suggester(library)
-        suggester.rank("As Smith (2000) showed, everything is loaded now.", frozenset())
+        suggester.suggest("", "prepare 2000", AuthorKeys())
+        sentence = "As Smith (2000) showed, everything is loaded now."
+        for each in suggester.suggest(sentence, "", AuthorKeys())[:1]:
+            suggester.describe(each, sentence)
         self.suggester = suggester
 
     def get_rejected(self, draft: str) -> frozenset[str]:

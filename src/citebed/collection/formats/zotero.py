@@ -44,7 +44,6 @@ from citebed.text.normalise import (
     html_to_text,
     unique,
     year_before_1,
-    year_in,
 )
 from citebed.wording import count
 
@@ -54,13 +53,9 @@ _CONTAINERS = frozenset(("Journal", "Series"))
 _OTHER_ELEMENTS = frozenset(("Attachment", "Collection", "Memo"))
 _OTHER_TYPES = frozenset(("attachment", "note", "annotation"))
 _TYPES = {
-    "Article": "article",
-    "Book": "book",
-    "BookSection": "incollection",
-    "Thesis": "phdthesis",
-    "Report": "techreport",
-    "Manuscript": "unpublished",
-}
+    "Article": "journalArticle", "Book": "book", "BookSection": "bookSection", "Thesis": "thesis",
+    "Report": "report", "Manuscript": "manuscript",
+}  # fmt: skip
 _NAMESPACES = r"zotero\.org/namespaces/export|purl\.org/net/biblio"
 
 
@@ -91,50 +86,34 @@ def _parse_rdf_item(
         container = by_address.get(attribute(part, "resource"))
         within += part if container is None else [container]
 
-    def first(elements: Iterable[Element], name: str) -> str:
+    def first(name: str, elements: Iterable[Element] = (item, *within)) -> str:
         return first_text(kid for element in elements for kid in children(element, name))
 
-    def people(role: str) -> tuple[str, ...]:
-        return filled(
-            name_from_parts(text_at(person, "surname"), text_at(person, "givenName"))
-            for person in descendants(child(item, role), "Person")
-        )
-
-    title, stated_date = text_at(item, "title"), text_at(item, "date")
-    date, authors = date_in(stated_date), people("authors")
-    year = year_in(date) or year_before_1(stated_date)
     identifiers = (e for part in (item, *within) for e in children(part, "identifier"))
     ids = [*map(_text_or_value, identifiers)]
-    doi = next(filter(None, map(normalise_doi, (i.removeprefix("DOI ") for i in ids))), None)
-    url = next(filter(looks_like_url, (*ids, attribute(item, "about"))), None)
-    key = text_at(item, "citationKey")
-    named_type = to_bibtex_type(kind)
-    return make_document(
-        line,
-        remove_spaces(key or doi or generate_key(authors, year, title)),
-        "an item without a title, an author or an identifier",
-        type=_TYPES.get(local_name(item), "misc") if named_type == "misc" else named_type,
-        title=title,
-        authors=authors,
-        editors=people("editors"),
-        year=year,
-        date=date,
-        venue=first(within, "title"),
-        volume=first([item, *within], "volume"),
-        number=first([item, *within], "number"),
-        pages=format_pages(text_at(item, "pages")),
-        publisher=first_text(descendants(child(item, "publisher"), "name")),
-        place=first_text(descendants(child(item, "publisher"), "locality")),
-        edition=text_at(item, "edition"),
-        isbn=next((i.split(" ", 1)[1] for i in ids if i.startswith(("ISBN ", "ISSN "))), None),
-        doi=doi,
-        arxiv=find_arxiv_id(doi, url),
-        url=url,
-        abstract=text_at(item, "abstract"),
-        keywords=unique(map(_text_or_value, children(item, "subject"))),
-        language=text_at(item, "language"),
-        keys=collect_cite_keys([key], notes=[text_at(item, "description")]),
-    )
+    publisher = child(item, "publisher")
+    values = {
+        "itemType": kind if to_bibtex_type(kind) != "misc" else _TYPES.get(local_name(item)),
+        "title": text_at(item, "title"), "date": text_at(item, "date"),
+        "creators": [
+            {"creatorType": role.removesuffix("s"), "lastName": text_at(person, "surname"),
+             "firstName": text_at(person, "givenName")}
+            for role in ("authors", "editors")
+            for person in descendants(child(item, role), "Person")
+        ],
+        "citationKey": text_at(item, "citationKey"), "extra": text_at(item, "description"),
+        "publicationTitle": first("title", within), "volume": first("volume"),
+        "issue": first("number"), "pages": text_at(item, "pages"),
+        "publisher": first_text(descendants(publisher, "name")),
+        "place": first_text(descendants(publisher, "locality")),
+        "edition": text_at(item, "edition"),
+        "ISBN": next((i.split(" ", 1)[1] for i in ids if i.startswith(("ISBN ", "ISSN "))), None),
+        "DOI": next(filter(None, map(normalise_doi, (i.removeprefix("DOI ") for i in ids))), None),
+        "url": next(filter(looks_like_url, (*ids, attribute(item, "about"))), None),
+        "abstractNote": text_at(item, "abstract"), "language": text_at(item, "language"),
+        "tags": [{"tag": _text_or_value(tag)} for tag in children(item, "subject")],
+    }  # fmt: skip
+    return _parse_json_item(JsonObject(line, values))
 
 
 def _text_or_value(element: Element) -> str:
