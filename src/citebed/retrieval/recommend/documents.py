@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
 import weakref
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cached_property
 from typing import IO, Any
@@ -22,7 +22,7 @@ from citebed.drafts.document_matching import Bibliography, Work
 from citebed.drafts.records import Cited, Draft
 from citebed.errors import CitebedError
 from citebed.retrieval.index.index import Index
-from citebed.retrieval.memory import LruCache
+from citebed.retrieval.memory import LruCache, trim_heap
 
 Row = Mapping[str, Any]
 """A document's record: no text or list is missing, but they can be empty."""
@@ -30,8 +30,8 @@ Rows = NDArray[np.int64]
 _TEXTS = ("title", "venue", "doi", "url", "abstract", "cite_key")
 _LISTS = ("authors", "keys")
 _COLUMNS = ("doc_id", "title", "venue", "doi", "url", "cite_key", *_LISTS, "year", "arxiv")
-_BLOCK, _THREADS = 16, 2
-"""Texts to compress together, and threads to do it."""
+_BLOCK = 16
+"""Texts to compress together."""
 _LIBRARIES, _DRAFTS, _CITATIONS = 4, 16, 1000
 """Sizes of caches: while a user writes, the same draft is looked up again and again."""
 _ARXIV_PREFIXES = ("", "arxiv:", "arXiv:", "arxiv.", "arXiv.")
@@ -65,13 +65,19 @@ class DocumentRecords:
         words = pl.col("keywords").list.join(", ").fill_null("")
         self._keywords = words if keywords else pl.lit("").alias("keywords")
         self._known: dict[str, Row] = {}
-        self._abstracts: CompressedTexts | None = None
+        self._abstracts: CompressedTexts | pl.Series | None = None
 
     def prepare(self) -> None:
         if self._abstracts is None:
             self.table, self._rows  # noqa: B018 - read now, not with the first text
             abstracts = self._collection.scan_documents().select("abstract").collect()
-            self._abstracts = CompressedTexts(abstracts.to_series())
+            self._abstracts = abstracts.to_series()
+            threading.Thread(target=self._compress, args=[self._abstracts], daemon=True).start()
+
+    def _compress(self, abstracts: pl.Series) -> None:
+        """Compress the abstracts while the first texts are searched for."""
+        self._abstracts = CompressedTexts(abstracts)
+        trim_heap()
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -103,7 +109,7 @@ class DocumentRecords:
     def abstracts(self, ids: Sequence[str]) -> list[str]:
         if self._abstracts is None:
             return [row["abstract"] for row in self.get(ids)]
-        return [self._abstracts[row] for row in self._find(ids).tolist()]
+        return [self._abstracts[row] or "" for row in self._find(ids).tolist()]
 
     def _find(self, ids: Sequence[str]) -> Rows:
         numbers = np.array([self._index.ids.find(name) for name in ids], np.int64)
@@ -132,8 +138,7 @@ class CompressedTexts:
         def compress(start: int) -> bytes:
             return zlib.compress("".join(texts[start : start + _BLOCK]).encode(), 1)
 
-        with ThreadPoolExecutor(_THREADS) as pool:
-            parts = list(pool.map(compress, range(0, self._count, _BLOCK)))
+        parts = list(map(compress, range(0, self._count, _BLOCK)))
         self._ends = np.cumsum([0, *map(len, parts)])
         data = b"".join(parts)
         self._file = _write_temporary(data)
