@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import random
 import re
 import sys
@@ -51,6 +52,7 @@ class Author:
         self.pending: set[asyncio.Task[Any]] = set()
         self.ready = asyncio.Event()
         self.checked: dict[str, int] = {}
+        self.load = os.getloadavg()[0]
 
         @self.client.feature(types.WINDOW_LOG_MESSAGE)
         def log(params: types.LogMessageParams) -> None:
@@ -206,7 +208,8 @@ async def run(arguments: argparse.Namespace, folder: Path) -> None:
     await asyncio.sleep(2)
     await author.client.shutdown_async(None)
     author.client.exit(None)
-    print(f"{machine()}\n")
+    load = " to ".join(f"{each:.1f}" for each in (author.load, os.getloadavg()[0]))
+    print(f"{machine()}, load {load}\n")
     print(f"{'ms':24}{'number':>8}{'median':>9}{'p95':>9}{'p99':>9}{'max':>9}")
     for name, times in author.times.items():
         shown = [*np.percentile(times, [50, 95, 99]), max(times)]

@@ -363,6 +363,12 @@ class CitebedServer(LanguageServer):
         self.workspace._create_text_document = made  # type: ignore[method-assign]
         given = params.initialization_options
         if isinstance(given, dict):
+            for name, kind, what in (
+                ("collection", str, "a folder"),
+                ("diagnostics", bool, "false"),
+            ):
+                if not isinstance(given.get(name, kind()), kind):
+                    self._tell(f"the setting '{name}' is {given[name]!r}, expected {what}; ignored")
             self._checks = given.get("diagnostics") is not False
             wanted = given.get("collection")
             if self._given is None and isinstance(wanted, str) and wanted:
@@ -430,7 +436,8 @@ class CitebedServer(LanguageServer):
         try:
             found = find_collection(near or Path.cwd(), self._given).resolve()
         except CitebedError as error:
-            self._tell(str(error), about="collection")
+            advice = "In an editor, the setting 'collection' names it."
+            self._tell(f"{str(error).rstrip('.')}. {advice}", about="collection")
             return None
         except (OSError, ValueError):  # the folder of a new file may not exist yet
             return None

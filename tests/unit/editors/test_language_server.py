@@ -332,6 +332,17 @@ def test_before_and_after_a_session() -> None:
 # --- Collections that come, change and break --------------------------------------------------
 
 
+def test_wrong_settings_are_named(tmp_path: Path) -> None:
+    with running(CITEBED_COLLECTION="") as client:
+        client.initialize([tmp_path], collection=5, diagnostics="no")
+        told = client.until(lambda: [each["params"]["message"] for each in client.messages
+                                     if each.get("method") == "window/showMessage"])  # fmt: skip
+        assert told[:2] == [
+            "citebed: the setting 'collection' is 5, expected a folder; ignored",
+            "citebed: the setting 'diagnostics' is 'no', expected false; ignored",
+        ]
+
+
 def test_a_collection_can_come_later_and_change(demo_indexed: Path, tmp_path: Path) -> None:
     thesis = make_thesis(tmp_path / "work" / "thesis")
     (tmp_path / "work").chmod(0o777)  # where the search for a collection ends
@@ -343,6 +354,7 @@ def test_a_collection_can_come_later_and_change(demo_indexed: Path, tmp_path: Pa
                                      if each.get("method") == "window/showMessage"])  # fmt: skip
         assert len(told) == 1
         assert "no collection" in told[0]
+        assert "the setting 'collection' names it" in told[0]
         labels = [each["label"] for each in client.complete(uri, at)]
         assert labels == ["lsi", "weights"]  # the .bib file alone
 
