@@ -32,6 +32,7 @@ _PROSE = re.compile(rf"(?:{phrases('prose_in_footnote')})\b", re.IGNORECASE)
 _LATER = compile_regex(rf"(?<=[a-zäöüß] )(?=[A-Z][\w.’'-]+ ){NAME}(?:\s\([\w.]{{2,6}}\))?\s?[,:(]")
 """The author of a reference after the words that introduce it."""
 _AGAIN = re.compile(f"(?:{phrases('ibid')})", re.IGNORECASE)
+_LAW = re.compile(phrases("law"))
 _EARLIER = re.compile(
     r"\((?:wie )?(?:Anm|Fn|Fußn|Fußnote|Anmerkung|n|note|supra note)\.? ?(\d{1,3})\)"
     r"|\b(?:supra note|supra n\.|see n\.|see note|Fn\.|Anm\.) ?(\d{1,3})\b",
@@ -136,7 +137,9 @@ def cite_in_footnotes(
                 start = later.start() if later else start
             part = content.part(start, end)
             at = match.end() if match else end
-            if (work := works.find(part, last, cited)) is not None:
+            if _LAW.search(part.text):
+                last = None  # an "ibid." after it is no work either
+            elif (work := works.find(part, last, cited)) is not None:
                 found.append(work)
                 last = work
         cited[number] = tuple(dict.fromkeys(found))

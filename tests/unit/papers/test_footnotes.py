@@ -42,6 +42,36 @@ def test_short_forms_cite_the_work_of_the_first_mention(later: str, works: tuple
     assert cited(MOORE, f"{ASH}.", later) == [(0,), (1,), works]
 
 
+@pytest.mark.parametrize(
+    "law",
+    [
+        "BGH NJW 1998, 1234 (1236).",
+        "Vgl. BGH, Urt. v. 12.3.1998 – IV ZR 12/97, NJW 1998, 1234.",
+        "EuGH, Urteil vom 1.2.2003, Rs. C-123/01, Slg. 2003, I-1234.",
+        "OLG München, Beschluss vom 3. Mai 2010 – 15 U 12/09, juris Rn. 12.",
+        "§ 823 BGB in der Fassung vom 2. Januar 2002, BGBl. I S. 42.",
+        "Brown v. Board of Education, 347 U.S. 483, 495 (1954).",
+        "Donoghue v Stevenson [1932] AC 562 (HL).",
+        "Civil Rights Act of 1964, Pub. L. No. 88-352, 78 Stat. 241 (1964).",
+        "Council Directive 95/46/EC, Official Journal L 281 of 23 November 1995, p. 31.",
+    ],
+)
+def test_decisions_and_statutes_are_no_works(law: str) -> None:
+    assert cited(MOORE, law, "Ebd., Rn. 5.", f"{law[:-1]}; {ASH}.") == [(0,), (), (), (1,)]
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "Platon: Der Staat, übersetzt von Otto Apelt, Leipzig 1923.",
+        "Augustinus, Confessiones, hg. von Martin Skutella, Stuttgart 1981.",
+        "Eva Yew: Die Ulme in der Rechtsprechung des BGH und in Art. 5 GG. Bonn 1999.",
+    ],
+)
+def test_a_single_name_or_a_book_on_law_is_a_work(work: str) -> None:
+    assert cited(MOORE, work, "Ebd.") == [(0,), (1,), (1,)]
+
+
 def test_works_of_a_list_are_cited_by_name_and_year() -> None:
     listed = [ReferenceEntry("", PlacedText(text), text) for text in (ASH, MOORE)]
     entries, places = cite_in_footnotes([("1", PlacedText("Moore 1987, S. 12."))], listed)
