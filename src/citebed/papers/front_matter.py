@@ -17,7 +17,8 @@ from itertools import chain, pairwise, takewhile
 from citebed.papers.pages import Line, group_while
 from citebed.papers.paragraphs import place_texts
 from citebed.papers.properties import Properties
-from citebed.papers.structure import Kind, Style, has_size, plain_heading
+from citebed.papers.references import join_lines
+from citebed.papers.structure import Kind, Style, has_size, heads_references, plain_heading
 from citebed.papers.vocabulary import phrases
 from citebed.text.identifiers import doi_in
 from citebed.text.names import NAME, NOT_NAMES, display_name, name_from_display, name_from_parts
@@ -94,9 +95,6 @@ _GROUP = re.compile(
     r"(?:initiative|network|task force|committee|team|group))",
     re.IGNORECASE,
 )
-_OPEN_DOI = re.compile(r"\b10\.(?:\d{4,9}(?:/\S{0,200}[./_-])?)?$")
-"""A DOI that may go on in the next line."""
-_REST_OF_DOI = re.compile(r"(?!(?:19|20)\d\d\b[^/])[\w()/-]*\d")
 _CITE_THIS = re.compile(r"(?:how to )?cite this (?:article|paper)", re.IGNORECASE)
 _MOST_LINES, _MOST_BLOCKS, _MOST_LABELS = 400, 12, 40
 _LISTED = 5
@@ -286,11 +284,12 @@ def _find_boxes(
 
 
 def is_beginning(line: Line, style: Style) -> bool:
-    """Return True if a line may head the abstract or the introduction."""
+    """Return True if a line may head the abstract, the introduction or a list of references."""
     if line.size > 1.45 * style.size:
         return False
     plain = plain_heading(line.text)
-    return _INTRODUCTION.fullmatch(plain) is not None or _heads_abstract(line) or _heads_part(line)
+    introduces = _INTRODUCTION.fullmatch(plain) is not None or heads_references(line.text)
+    return introduces or _heads_abstract(line) or _heads_part(line)
 
 
 def _heads_part(line: Line) -> bool:
@@ -707,13 +706,9 @@ def _find_doi(lines: Sequence[Line], last: Sequence[Line], properties: Propertie
     """
     at = next((n for n, line in enumerate(last) if _CITE_THIS.match(line.text)), len(last))
     texts = [line.text for line in (*lines, *last[at : at + 6])]
-    dois = []
-    for text, after in pairwise([*texts, *texts[-1:]]):
-        own = text.rstrip()
-        # A line end may cut off a DOI.
-        broken = _OPEN_DOI.search(own) and _REST_OF_DOI.match(after)
-        if doi := doi_in(own + after if broken else own):
-            dois.append(doi)
+    pairs = pairwise([*texts, ""])
+    found = (doi_in(join_lines("\n".join(pair))) for pair in pairs if "10." in pair[0])
+    dois = list(filter(None, found))
     first = next(iter(dois), None)
     whole = next((doi for doi in dois if first and doi.startswith(f"{first}.")), first)
     return properties.doi or whole
