@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -341,9 +341,8 @@ _UNKNOWN, _UNCITED = 0.05, 0.25
 that nothing cites."""
 _FEW, _NEAR = 3, 1.5
 """Fewest numbers above the list's last that are citations, and the largest by that last number."""
-_SORTED, _LONG_ENTRY = 0.75, 3
-"""Least share of entries in a sorted list that are in order, and the length, by the median, of an
-entry that may be several."""
+_LONG_ENTRY = 3
+"""The length, by the median, of an entry that may be several."""
 
 
 def _disagreements(
@@ -390,17 +389,10 @@ def _disagreements(
                 f"{len(unresolved):,} of {count(len(named), 'citation')} match no entry of "
                 f"the reference list, for example {unresolved[0]}"
             )
-        first = [_plain(match[1]) for entry in entries if (match := _FIRST.match(entry))]
-        strange = len(first) - _longest_sorted(first)
-        if _UNKNOWN * len(first) < strange < (1 - _SORTED) * len(first):
-            yield (
-                f"{strange:,} of {count(len(entries), 'reference')} are not in alphabetical order: "
-                f"the list was probably not split correctly"
-            )
     usual = sorted(map(len, entries))[len(entries) // 2]
     long = [entry for entry in entries if len(entry) > _LONG_ENTRY * usual]
     joined = sum(len(set(_YEAR.findall(entry))) > 1 for entry in long)
-    if joined > _UNKNOWN * len(entries):
+    if joined > max(1, _UNKNOWN * len(entries)):
         yield f"{count(joined, 'reference')} may be several: the list was not split correctly"
     uncited = index.ids - cited
     if len(uncited) > max(_FEW, _UNCITED * len(index.ids)):
@@ -408,14 +400,6 @@ def _disagreements(
             f"no citation marker was found for {len(uncited):,} of "
             f"{count(len(index.ids), 'reference')}"
         )
-
-
-def _longest_sorted(words: Sequence[str]) -> int:
-    """Return the largest number of words that are in order if the others are left out."""
-    ends: list[str] = []  # the smallest last word of a sorted part of each length
-    for word in words:
-        ends[(at := bisect_right(ends, word)) : at + 1] = [word]
-    return len(ends)
 
 
 def _parts(
