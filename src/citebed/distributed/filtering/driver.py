@@ -213,30 +213,25 @@ def filter_on(
             files.remove()  # ``OUT.partial`` can be made again from the parts
 
 
-class _Run:
+class _Run(NamedTuple):
     """A filter that runs on an engine, from the stream to the run."""
 
-    def __init__(
-        self,
-        engine: Engine,
-        folder: WorkFolder,
-        files: OutputFiles,
-        drafts: Drafts,
-        options: FilterOptions,
-    ) -> None:
-        self._engine, self._folder = engine, folder
-        self._files, self._drafts, self._options = files, drafts, options
+    engine: Engine
+    folder: WorkFolder
+    files: OutputFiles
+    drafts: Drafts
+    options: FilterOptions
 
     def execute(self, task: FilterTask, output: Path, advance: Advance, part: int) -> FilterReport:
         """Do everything that is not done yet."""
-        if self._options.restart:
-            self._folder.remove()
-        self._folder.make()
+        if self.options.restart:
+            self.folder.remove()
+        self.folder.make()
         try:
             planned = self._plan(task, part)
         except BaseException:  # the stream cannot be read: leave no files
-            if not self._folder.plan.exists():
-                self._folder.remove()
+            if not self.folder.plan.exists():
+                self.folder.remove()
             raise
         resumed = [n for n in range(planned.parts) if planned.part(n).scored.exists()]
         summaries = [planned.part(n).summary for n in range(planned.parts)]
@@ -244,7 +239,7 @@ class _Run:
         totals = sum_parts(planned, planned.parts)
         if not totals.whole.documents:
             self._write_list(planned, totals)
-            self._files.put_list_in_place(self._drafts)
+            self.files.put_list_in_place(self.drafts)
             raise no_documents(task.source.name, totals.whole)
         missing = self._score(planned, totals, advance)
         self._write(task, planned, totals)
@@ -253,10 +248,10 @@ class _Run:
 
     def _plan(self, task: FilterTask, part: int) -> PartTask:
         """Return the task, with the parts of an earlier attempt if there was one."""
-        options = self._options
+        options = self.options
         stream, what = self._stream(task.source)
         identity = {**identity_of(task, options), _STREAM_SETTING: what, **_LAYOUT_SETTING}
-        plan = self._folder.plan
+        plan = self.folder.plan
         if plan.exists():
             found = checkpoint.load(plan, identity)[1]["cuts"].tolist()
         else:
@@ -265,7 +260,7 @@ class _Run:
             found = cuts(stream, size, naive_is_utc=options.naive_is_utc)
             checkpoint.save(plan, identity, Progress(), {"cuts": np.array(found, np.int64)})
         return PartTask(
-            folder=self._folder.path,
+            folder=self.folder.path,
             stream=stream,
             cuts=tuple(found),
             name=task.source.name,
@@ -286,20 +281,20 @@ class _Run:
         if source.path is not None and source.path.is_file() and not is_compressed(source.path):
             status = source.path.stat()
             return source.path.absolute(), {"size": status.st_size, "time": status.st_mtime_ns}
-        copy = self._folder.stream
+        copy = self.folder.stream
         address = as_address(source.path) if source.path else None
         if address is None:
             crc = _copy_stream(copy, (block.data for block in blocks(source, _COPY_BYTES)))
             return copy, {"crc": crc, "size": copy.stat().st_size}
-        if not copy.exists() or not self._folder.plan.exists():
+        if not copy.exists() or not self.folder.plan.exists():
             _copy_stream(copy, self._fetch_lines(address))
         return copy, {"address": address, "size": copy.stat().st_size}
 
     def _fetch_lines(self, address: str) -> Iterator[bytes]:
         """Yield the lines of all files at an address, in the order of their names."""
-        folder = Path(tempfile.mkdtemp(prefix=".citebed-", dir=self._folder.path))
+        folder = Path(tempfile.mkdtemp(prefix=".citebed-", dir=self.folder.path))
         try:
-            for path in fetch_files(self._engine, address, folder).files:
+            for path in fetch_files(self.engine, address, folder).files:
                 try:
                     for lines in read_chunks(path, _COPY_BYTES):
                         yield lines if lines.endswith(b"\n") or not lines else lines + b"\n"
@@ -344,7 +339,7 @@ class _Run:
             if not todo:
                 return
             run = partial(_work_on_part, task.pickled(), work)
-            table = pl.DataFrame(collect_arrow(each(self._engine, todo, run, _RESULT)))
+            table = pl.DataFrame(collect_arrow(each(self.engine, todo, run, _RESULT)))
         for number, line, what in table.sort("part").select("part", "line", "what").iter_rows():
             if what is not None:
                 totals = sum_parts(task, number)  # raises if an earlier part has an error
@@ -355,26 +350,26 @@ class _Run:
     def _write(self, task: FilterTask, planned: PartTask, totals: StreamTotals) -> None:
         """Write the run from the lines of its parts."""
         whole = totals.whole
-        with translate_write_errors(self._files.partial):
-            self._drafts.run.truncate(0)
-            self._drafts.run.write(header_line(header_of(task, self._options)))
+        with translate_write_errors(self.files.partial):
+            self.drafts.run.truncate(0)
+            self.drafts.run.write(header_line(header_of(task, self.options)))
             for number in range(planned.parts):
                 part = planned.part(number)
                 with part.lines.open("rb") as lines:
-                    shutil.copyfileobj(lines, self._drafts.run, 1 << 20)
+                    shutil.copyfileobj(lines, self.drafts.run, 1 << 20)
                 scored, _ = checkpoint.load(part.scored, {})
                 whole.written += scored.written
                 whole.topics = list(dict.fromkeys((*whole.topics, *scored.topics)))
-            self._drafts.run.flush()
+            self.drafts.run.flush()
         self._write_list(planned, totals)
-        self._files.put_in_place(self._drafts)
-        self._folder.remove()
+        self.files.put_in_place(self.drafts)
+        self.folder.remove()
 
     def _write_list(self, task: PartTask, totals: StreamTotals) -> None:
         """Write the list of skipped lines, if requested."""
-        listing = self._drafts.listing
+        listing = self.drafts.listing
         if listing:
-            with translate_write_errors(self._files.listing or self._files.partial):
+            with translate_write_errors(self.files.listing or self.files.partial):
                 listing.truncate(0)
                 for number in range(task.parts):
                     lines = read_numbered_lines(task.part(number).skipped)

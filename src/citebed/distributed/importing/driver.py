@@ -76,19 +76,15 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class Shard(NamedTuple):
-    """The file of a shard's documents, and the number of texts with LaTeX left."""
-
-    path: Path
-    latex: int
-
-
 class WrittenFiles(NamedTuple):
     """The result for all records: files of shards and of records set aside, in order, and the table
-    of records set aside, if there are any."""
+    of records set aside, if there are any.
+
+    Each shard has the ``path`` of its documents and the number of texts with ``latex`` left.
+    """
 
     outcome: Outcome
-    shards: list[Shard]
+    shards: list[dict[str, Any]]
     aside_pieces: list[Path]
     aside_table: Path | None
 
@@ -171,7 +167,7 @@ def _write_renamed(context: ImportContext, names: DataFrame) -> None:
 
 def _write_files(
     context: ImportContext, routed: DataFrame, outcome: Outcome
-) -> tuple[list[Shard], list[Path], Path | None]:
+) -> tuple[list[dict[str, Any]], list[Path], Path | None]:
     """Write shards and records set aside; return their files, and the table of the latter."""
 
     def run_step(kind: str, work: Work, addresses: int, frame: DataFrame = routed) -> list[Any]:
@@ -182,13 +178,12 @@ def _write_files(
     shards = run_step("document", partial(output_tables.write_shard, folder), count)
     aside_count = 1 + outcome.records // output_tables.SPAN
     aside = run_step("aside", partial(output_tables.write_aside, folder), aside_count)
-    files = [Shard(Path(each["path"]), each["latex"]) for each in shards]
     if not aside:
-        return files, [], None
+        return shards, [], None
     paths = [each["path"] for each in aside]
     whole = send_values(context.engine, "aside", [paths])
     (table,) = run_step("aside", partial(output_tables.write_set_aside, folder), 1, whole)
-    return files, [Path(path) for path in paths], Path(table["path"])
+    return shards, [Path(path) for path in paths], Path(table["path"])
 
 
 def _look_up_on_workers(
@@ -334,9 +329,9 @@ class EngineImport(Import):
             name = store.format_shard_name(number)
             target = self.output / store.SHARDS / name
             target.mkdir(parents=True)
-            shutil.move(shard.path, target / "documents.parquet")
+            shutil.move(shard["path"], target / "documents.parquet")
             self.shards.names = (*self.shards.names, name)
-            self.latex_left.texts += shard.latex
+            self.latex_left.texts += shard["latex"]
 
     def _lookup_tables(self, all_tables: Frames) -> tuple[pl.DataFrame, pl.DataFrame]:
         names, titles = collect_lookup_keys(all_tables)
