@@ -13,11 +13,11 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, func, or_, select, update
+from sqlalchemy import Row, Table, func, or_, select, update
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.files.secret_files import is_same_secret
@@ -32,15 +32,17 @@ from citebed.judging.questions import (
 )
 from citebed.judging.store.campaign_store import CampaignStore, Transaction
 from citebed.judging.store.schema import (
-    CURRENT,
     authorships,
     events,
     forms,
+    is_current,
     items,
     judgements,
     now,
+    pairs,
     papers,
     people,
+    preferences,
     problems,
     questions,
     references,
@@ -185,13 +187,13 @@ def assign_phase_one(store: CampaignStore, on: date) -> list[int]:
         .order_by(papers.c.id, authorships.c.position)
     )
     with store.writing() as tx:
-        return [_add_form(tx, 1, *pair) for pair in tx.execute(due).all()]
+        return [add_form(tx, 1, *pair) for pair in tx.execute(due).all()]
 
 
 def assign_phase_two(store: CampaignStore) -> list[int]:
     """Create forms for pooled documents that are new to the question's author; return the ids."""
     with store.writing() as tx:
-        return [_add_form(tx, 2, *pair, lists) for pair, lists in find_unassigned_lists(tx).items()]
+        return [add_form(tx, 2, *pair, lists) for pair, lists in find_unassigned_lists(tx).items()]
 
 
 def find_unassigned_lists(tx: Transaction) -> dict[tuple[int, int], list[dict[str, Any]]]:
@@ -222,7 +224,7 @@ def assign_second_judge(store: CampaignStore, query_id: str, name: str, email: s
         if person == question.person_id:
             raise CitebedError(f"{email} is the author of '{query_id}'. Name another person.")
         new_list = _unassigned_list(tx, question.id, person)
-        return None if new_list is None else _add_form(tx, 2, question.paper_id, person, [new_list])
+        return None if new_list is None else add_form(tx, 2, question.paper_id, person, [new_list])
 
 
 def _unassigned_list(tx: Transaction, question: int, person: int) -> dict[str, Any] | None:
@@ -243,9 +245,15 @@ def _unassigned_list(tx: Transaction, question: int, person: int) -> dict[str, A
     return {"question": question, "wording": current_wording(tx, question).id, "items": ordered}
 
 
-def _add_form(
-    tx: Transaction, phase: int, paper: int, person: int, lists: list[dict[str, Any]] | None = None
+def add_form(
+    tx: Transaction,
+    phase: int,
+    paper: int,
+    person: int,
+    lists: list[dict[str, Any]] | None = None,
+    **content: Any,
 ) -> int:
+    """Add a form with lists of phase two, and return its id; ``content`` is stored with them."""
     row: dict[str, Any] = {"phase": phase, "paper_id": paper, "person_id": person}
     conditions = [forms.c[name] == value for name, value in row.items()]
     last_round = tx.scalar(select(func.max(forms.c.round)).where(*conditions)) or 0
@@ -253,7 +261,7 @@ def _add_form(
     code = "-".join("".join(secrets.choice(_ALPHABET) for _ in range(4)) for _ in range(4))
     row |= {"campaign_id": tx.id, "round": last_round + 1, "code": code, "made_at": now()}
     until = row["made_at"] + timedelta(days=tx.settings.open_days)
-    content = {} if lists is None else {"asked": lists}
+    content |= {} if lists is None else {"asked": lists}
     return tx.add(forms, **row, content=content, expires_at=until)
 
 
@@ -303,11 +311,24 @@ def load_sheet(tx: Transaction, form: FormRow) -> Sheet:
         references=tuple(cited),
         queries=tuple(queries),
         simulated=tx.store.simulated,
+        compares=judgement_table(form) is preferences,
     )
 
 
+def judgement_table(form: FormRow) -> Table:
+    """Return the table of a form's judgements: of papers, or preferences between two papers."""
+    return preferences if form.content.get("compares") else judgements
+
+
 def form_items(tx: Transaction, form: FormRow) -> dict[tuple[int, int], int]:
-    """Return ``{(question number, entry number): item id}`` for a form."""
+    """Return ``{(question number, entry number): item id}`` for a form.
+
+    For a form that compares, these are the numbers and ids of its pairs.
+    """
+    if judgement_table(form) is preferences:
+        numbers = {query["question"]: n for n, query in enumerate(form.content["asked"], 1)}
+        chosen = select(pairs).where(pairs.c.form_id == form.id).order_by(pairs.c.id)
+        return {(numbers[row.question_id], row.position): row.id for row in tx.execute(chosen)}
     if form.phase == 2:
         return {
             (number, entry): item
@@ -369,8 +390,9 @@ def has_responded(tx: Transaction, form: FormRow) -> bool:
 def count_answered(tx: Transaction, form: FormRow) -> tuple[int, int]:
     """Return how many items of a form its person judged, and how many it has."""
     item_ids = list(form_items(tx, form).values())
-    judged = select(func.count(judgements.c.item_id.distinct())).where(
-        judgements.c.item_id.in_(item_ids), judgements.c.person_id == form.person_id, CURRENT
+    table = judgement_table(form)
+    judged = select(func.count(table.c.item_id.distinct())).where(
+        table.c.item_id.in_(item_ids), table.c.person_id == form.person_id, is_current(table)
     )
     return int(tx.scalar(judged) or 0), len(item_ids)
 
@@ -382,7 +404,10 @@ AbstractLookup = Callable[[str], str]
 
 
 class ListedItem(NamedTuple):
-    """A paper to judge; ``item`` is its id, or 0 for a question that is not stated yet."""
+    """A paper to judge; ``item`` is its id, or 0 for a question that is not stated yet.
+
+    In a pair, this is the first paper, ``other`` the second one, and ``item`` the pair's id.
+    """
 
     item: int
     entry: Entry
@@ -390,6 +415,7 @@ class ListedItem(NamedTuple):
     judged: bool = False
     value: int | None = None
     comment: str = ""
+    other: ListedItem | None = None
 
 
 class ListedQuestion(NamedTuple):
@@ -424,10 +450,13 @@ def load_judge_list(tx: Transaction, form: FormRow, find_abstract: AbstractLooku
     """Load a form with the judge's current judgement of each paper."""
     sheet = load_sheet(tx, form)
     item_ids = form_items(tx, form)
-    wanted_ids = list(item_ids.values())
-    is_of_judge = (judgements.c.person_id == form.person_id) & judgements.c.item_id.in_(wanted_ids)
-    rows = tx.execute(select(judgements).where(is_of_judge, CURRENT))
-    judged = {row.item_id: row for row in rows}
+    table = judgement_table(form)
+    is_of_judge = table.c.person_id == form.person_id
+    is_of_judge &= table.c.item_id.in_(list(item_ids.values()))
+    rows = tx.execute(select(table).where(is_of_judge, is_current(table)))
+    judged = {row.item_id: (True, row.value, row.comment) for row in rows}
+    wanted_ids = [item for query in form.content.get("asked", ()) for item in query["items"]]
+    wanted_ids = wanted_ids or list(item_ids.values())
     rows = tx.execute(select(items.c.id, items.c.doc_id).where(items.c.id.in_(wanted_ids)))
     doc_ids = {row.id: row.doc_id for row in rows}
 
@@ -435,9 +464,29 @@ def load_judge_list(tx: Transaction, form: FormRow, find_abstract: AbstractLooku
         papers = []
         for entry in entries:
             if (item := item_ids.get((question, entry.number))) is not None:
-                last = judged.get(item)
-                rating = () if last is None else (True, last.value, last.comment)
-                papers.append(ListedItem(item, entry, find_abstract(doc_ids[item] or ""), *rating))
+                abstract = find_abstract(doc_ids[item] or "")
+                papers.append(ListedItem(item, entry, abstract, *judged.get(item, ())))
+        return tuple(papers)
+
+    sides = {
+        row.id: (row.left_id, row.right_id)
+        for row in tx.execute(select(pairs).where(pairs.c.form_id == form.id))
+    }
+
+    def list_pairs(question: int, entries: Mapping[int, Entry]) -> tuple[ListedItem, ...]:
+        papers = []
+        for (number, place), pair in item_ids.items():
+            if number == question:
+                first, second = (
+                    ListedItem(
+                        pair,
+                        entries[item]._replace(number=place),
+                        find_abstract(doc_ids[item] or ""),
+                        *judged.get(pair, ()),
+                    )
+                    for item in sides[pair]
+                )
+                papers.append(first._replace(other=second))
         return tuple(papers)
 
     shown: list[ListedQuestion] = []
@@ -453,9 +502,12 @@ def load_judge_list(tx: Transaction, form: FormRow, find_abstract: AbstractLooku
                  for each in sheet.references)  # fmt: skip
         return JudgeList(sheet, tuple(shown), tuple(unasked))
     for query, stored in zip(sheet.queries, form.content["asked"], strict=True):
-        question = ListedQuestion(
-            query.number, query.text, list_for(query.number, query.entries), own=query.own
+        listed = (
+            list_pairs(query.number, dict(zip(stored["items"], query.entries, strict=True)))
+            if sheet.compares
+            else list_for(query.number, query.entries)
         )
+        question = ListedQuestion(query.number, query.text, listed, own=query.own)
         if query.own:
             approval = last_approval(tx, stored["wording"], form.person_id)
             history = wording_history(tx, stored["question"])

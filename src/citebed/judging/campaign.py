@@ -31,6 +31,13 @@ from citebed.files.input_files import read_text
 from citebed.files.output_files import check_not_link, is_plain_or_missing, replace_files
 from citebed.judging import mails, searches
 from citebed.judging.assignments import assign_phase_one, assign_phase_two, assign_second_judge
+from citebed.judging.comparisons import (
+    PER_PAPER,
+    ComparisonReport,
+    Preferences,
+    assign_comparisons,
+    load_preferences,
+)
 from citebed.judging.crate import CrateOptions
 from citebed.judging.export import ExportResult, export_campaign
 from citebed.judging.judge_sources import JudgeOptions
@@ -45,7 +52,7 @@ from citebed.judging.machine_judges import (
     plan_judging,
     run_judge,
 )
-from citebed.judging.papers import add_papers, insert_papers, read_papers
+from citebed.judging.papers import Author, add_papers, insert_papers, read_papers
 from citebed.judging.pooling_methods import PoolingOptions, read_method
 from citebed.judging.pools import PoolReport, make_pools, pool_plan, unpooled_questions
 from citebed.judging.questions import (
@@ -315,6 +322,25 @@ class Campaign(CampaignStore):
         """Assign a query's list to a second judge; return whether it has papers new to them."""
         return assign_second_judge(self, query_id, name, email) is not None
 
+    def compare(
+        self,
+        query_ids: Sequence[str] = (),
+        *,
+        name: str = "",
+        email: str = "",
+        per_paper: int = PER_PAPER,
+        seed: int = 0,
+    ) -> list[ComparisonReport]:
+        """Assign pools in pairs, by default all pools to the authors of their queries.
+
+        ``name`` and ``email`` are a second judge's. A judge compares each paper ``per_paper``
+        times. Afterwards, `invite` writes the mails.
+        """
+        if email:
+            mails.mail_address(name, email)
+        judge = Author(name or email, email.lower()) if email else None
+        return assign_comparisons(self, query_ids, judge, per_paper, seed)
+
     # --- results ---
 
     @property
@@ -360,6 +386,12 @@ class Campaign(CampaignStore):
         with self.reading() as tx:
             return current_judgements(tx, excluded=True)
 
+    @property
+    def preferences(self) -> Preferences:
+        """The preferences of judges who compared papers, and the strengths of the papers."""
+        with self.reading() as tx:
+            return load_preferences(tx)
+
     def not_in_collection(self) -> list[str]:
         """Return judged documents that are missing from the collection."""
         judged = self.judgements["doc_id"].drop_nulls().unique(maintain_order=True)
@@ -377,9 +409,10 @@ class Campaign(CampaignStore):
             return build_qrels(tx, name, graded=graded)
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Return the paper's tables by name: returns, reformulations, comparison, sources …"""
+        """Return tables by name: returns, reformulations, comparison, sources …, strengths …"""
         with self.reading() as tx:
-            return campaign_tables(tx, self.collection.documents.height)
+            tables = campaign_tables(tx, self.collection.documents.height)
+            return {**tables, **load_preferences(tx).tables()}
 
     def export(
         self,

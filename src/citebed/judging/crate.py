@@ -23,7 +23,7 @@ CRATE = "ro-crate-metadata.json"
 _SPECIFICATION = "https://w3id.org/ro/crate/1.1"
 _ORCID = re.compile(r"(?:https://orcid\.org/)?(\d{4}-\d{4}-\d{4}-\d{3}[\dX])")
 _LICENSE = re.compile(r"(https?://[^\s<>\"{}|\\^`]+)|([A-Za-z0-9.+-]+)")
-_FORMATS = {".qrels": "text/plain", ".jsonl": "application/x-ndjson", ".md": "text/markdown",
+_FORMATS = {".qrels": "text/plain", ".run": "text/plain", ".jsonl": "application/x-ndjson", ".md": "text/markdown",
             ".tsv": "text/tab-separated-values", ".json": "application/json"}  # fmt: skip
 _FIRST, _BOTH = "after phase one", "after both phases"
 _FILES = {
@@ -40,6 +40,8 @@ _FILES = {
     "pools.jsonl": ("Pooled documents, with the methods and ranks that found them", ""),
     "judgements.jsonl": ("All judgements; judges are numbers", "pools.jsonl"),
     "machine_judgements.jsonl": ("All judgements of machines", ""),
+    "preferences.jsonl": ("All preferences between two papers; judges are numbers", "pools.jsonl"),
+    "preferences.run": ("Strengths of compared papers, as a TREC run", "preferences.jsonl"),
     "campaign.json": ("Version, rule for relevance, sizes, and hashes of the files", ""),
     "CHANGELOG.md": ("What each version adds to the one before", ""),
 }

@@ -19,6 +19,7 @@ from citebed.collection.exporting import export as export_collection
 from citebed.collection.tables import QUERIES
 from citebed.errors import CitebedError
 from citebed.files.output_files import replace_folder
+from citebed.judging.comparisons import load_preferences
 from citebed.judging.crate import CRATE, CrateOptions, make_crate
 from citebed.judging.judgements import (
     PAIRS,
@@ -37,11 +38,12 @@ from citebed.judging.status import RestatedQuestion, recent_events, restated_que
 from citebed.judging.store.campaign_store import CampaignStore, Transaction
 from citebed.judging.store.schema import contributors, items, judgements, pools
 from citebed.judging.tables import first_sources, judged_queries
-from citebed.runs.tables import Qrels
-from citebed.runs.writer import write_qrels
+from citebed.runs.tables import Qrels, Run
+from citebed.runs.writer import write_qrels, write_run
 from citebed.wording import count, json_text, printable
 
 MANIFEST = "campaign.json"
+STRENGTHS = "preferences.run"
 FILES = {name: f"{name}.qrels" for name in PAIRS} | {
     name: f"{name}-all-queries.qrels" for name in SETS
 }
@@ -68,6 +70,7 @@ class _Contents(NamedTuple):
     last: int
     restated: tuple[RestatedQuestion, ...]
     machines: dict[str, Qrels]
+    strengths: pl.DataFrame
 
     def version(self) -> str:
         digest = hashlib.sha256()
@@ -76,6 +79,8 @@ class _Contents(NamedTuple):
         for name in SETS:  # which include T1 and T1+2
             for row in self.sets[name].table.sort("query_id", "doc_id").iter_rows():
                 digest.update(json_text([name, *row]).encode() + b"\n")
+        for line in self.lines.get("preferences", ()):
+            digest.update(json_text(line).encode() + b"\n")
         return digest.hexdigest()[:12]
 
 
@@ -95,8 +100,9 @@ def export_campaign(
     of a judgement is the first source of its document: ``cited``, ``manual`` or ``automatic``; the
     version does not depend on it. Judgements of machines get files of their own and do not change
     the version. ``shapes`` adds the collection with these queries and judgements in the formats
-    ``beir`` and ``ir_datasets``. ``published`` names the authors and the licence of the export in
-    its RO-Crate.
+    ``beir`` and ``ir_datasets``. If judges compared papers, there are also their preferences, and a
+    run with the strengths of the papers. ``published`` names the authors and the licence of the
+    export in its RO-Crate.
     """
     folder = Path(folder)
     if folder.exists() and not (folder / MANIFEST).is_file() and any(folder.iterdir()):
@@ -174,6 +180,11 @@ def _load_contents(tx: Transaction, graded: bool) -> _Contents:
     judged = current_judgements(tx, excluded=True)
     judged = judged.with_columns(pl.col("answered_at").dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
     judged = judged.drop("judge", "item_id").rename({"judge_id": "judge"})
+    compared = load_preferences(tx)
+    answers = compared.answers.drop("judge").rename({"judge_id": "judge"})
+    answers = answers.with_columns(pl.col("answered_at").dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    if answers.height:
+        lines["preferences"] = answers.to_dicts()
     columns = dict.fromkeys(("query_id", "text", "original", "paper_id"), pl.String)
     return _Contents(
         topics=pl.DataFrame(topics, columns),
@@ -183,6 +194,7 @@ def _load_contents(tx: Transaction, graded: bool) -> _Contents:
         last=int(tx.scalar(select(func.max(judgements.c.id))) or 0),
         restated=tuple(restated_questions(tx)),
         machines=machines,
+        strengths=compared.strengths,
     )
 
 
@@ -201,6 +213,9 @@ def _write(draft: Path, contents: _Contents, facts: Mapping[str, Any]) -> None:
     for name, lines in contents.lines.items():
         text = "".join(f"{json_text(line)}\n" for line in lines)
         (draft / f"{name}.jsonl").write_text(text, "utf-8")
+    if contents.strengths.height:
+        scored = contents.strengths.select("query_id", "doc_id", score="strength")
+        write_run(draft / STRENGTHS, Run(scored, Path(STRENGTHS).stem))
     files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in draft.iterdir()}
     whole = {**facts, "files": dict(sorted(files.items()))}
     (draft / MANIFEST).write_text(json_text(whole, indent=2) + "\n", "utf-8")

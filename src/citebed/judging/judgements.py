@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 import polars as pl
-from sqlalchemy import Float, case, func, insert, select, type_coerce
+from sqlalchemy import ColumnElement, Float, Table, case, func, insert, select, type_coerce
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.judging.questions import excluded_questions
@@ -21,8 +21,8 @@ from citebed.judging.settings import CampaignSettings
 from citebed.judging.store.campaign_store import Transaction
 from citebed.judging.store.schema import (
     CURRENT,
-    LAST,
     forms,
+    is_last,
     items,
     judgements,
     now,
@@ -78,8 +78,8 @@ SaveOutcome = SaveResult | CitebedError
 _Act = tuple[Source, Verdict]
 
 
-def save_all(tx: Transaction, acts: Sequence[_Act]) -> list[SaveOutcome]:
-    """Save judgements as if one after the other, but with few SQL statements.
+def save_all(tx: Transaction, acts: Sequence[_Act], table: Table = judgements) -> list[SaveOutcome]:
+    """Save judgements in a table as if one after the other, but with few SQL statements.
 
     Judgements with the same judge and item, or the same key, are saved in order.
     """
@@ -93,29 +93,28 @@ def save_all(tx: Transaction, acts: Sequence[_Act]) -> list[SaveOutcome]:
             names = {verdict.key or number, (source.person_id, verdict.item_id)}
             (dependent if names & seen else independent).append((number, (source, verdict)))
             seen |= names
-        outcomes = _save_independent(tx, [act for _, act in independent])
+        outcomes = _save_independent(tx, [act for _, act in independent], table)
         saved |= zip((number for number, _ in independent), outcomes, strict=True)
         waiting = dependent
     return [saved[number] for number in range(len(acts))]
 
 
-def _save_independent(tx: Transaction, acts: Sequence[_Act]) -> list[SaveOutcome]:
+def _save_independent(tx: Transaction, acts: Sequence[_Act], table: Table) -> list[SaveOutcome]:
     """Save judgements that do not depend on each other."""
     keys = [verdict.key for _, verdict in acts if verdict.key]
-    chosen = select(judgements).where(judgements.c.key.in_(keys))
+    chosen = select(table).where(table.c.key.in_(keys))
     known = {row.key: row for row in tx.execute(chosen)} if keys else {}
-    of_items = judgements.c.item_id.in_([verdict.item_id for _, verdict in acts])
-    stored = select(judgements, returns.c.undated).outerjoin(
-        returns, returns.c.id == judgements.c.return_id
-    )
+    of_items = table.c.item_id.in_([verdict.item_id for _, verdict in acts])
+    stored = select(table, returns.c.undated).outerjoin(returns, returns.c.id == table.c.return_id)
     last_rows = {
-        (row.person_id, row.item_id): row for row in tx.execute(stored.where(of_items, LAST))
+        (row.person_id, row.item_id): row
+        for row in tx.execute(stored.where(of_items, is_last(table)))
     }
     sequences: dict[tuple[int, int, str], int] = {}
     if browsers := {source.browser for source, _ in acts if source.browser is not None}:
-        queue = [judgements.c[name] for name in ("person_id", "item_id", "browser")]
-        highest = select(*queue, func.max(judgements.c.sequence)).group_by(*queue)
-        rows = tx.execute(highest.where(of_items, judgements.c.browser.in_(browsers)))
+        queue = [table.c[name] for name in ("person_id", "item_id", "browser")]
+        highest = select(*queue, func.max(table.c.sequence)).group_by(*queue)
+        rows = tx.execute(highest.where(of_items, table.c.browser.in_(browsers)))
         sequences = {(row[0], row[1], row[2]): row[3] for row in rows}
 
     outcomes: list[SaveOutcome | tuple[str, str]] = []  # new judgements by their keys
@@ -152,7 +151,7 @@ def _save_independent(tx: Transaction, acts: Sequence[_Act]) -> list[SaveOutcome
         outcomes.append(current or (row["key"], outcome))
     ids: dict[str, int] = {}
     if new:
-        added = insert(judgements).returning(judgements.c.key, judgements.c.id)
+        added = insert(table).returning(table.c.key, table.c.id)
         ids = {row.key: row.id for row in tx.execute(added, new)}
     return [
         each if isinstance(each, SaveResult | CitebedError) else SaveResult(ids[each[0]], each[1])
@@ -177,14 +176,13 @@ SETS = ("j1", "j2", "j12")
 PAIRS = {"t1": "j1", "t12": "j12"}
 """T1 and T1+2: the same queries under J1 and under J1+2, which is what the paper compares."""
 
-_earlier = judgements.alias("earlier")
-_SECONDS = (
-    select(func.sum(_earlier.c.took_ms) / 1000.0)
-    .where(_earlier.c.item_id == judgements.c.item_id)
-    .where(_earlier.c.person_id == judgements.c.person_id)
-    .scalar_subquery()
-)
-"""The total time that a judge looked at a paper, in seconds."""
+
+def total_seconds(table: Table) -> ColumnElement[float]:
+    """Return how long a judge looked at an item in all, in seconds."""
+    earlier = table.alias("earlier")
+    is_same = (earlier.c.item_id == table.c.item_id) & (earlier.c.person_id == table.c.person_id)
+    total = select(func.sum(earlier.c.took_ms) / 1000.0).where(is_same)
+    return type_coerce(total.scalar_subquery(), Float)
 
 
 def current_judgements(tx: Transaction, *, excluded: bool = False) -> pl.DataFrame:
@@ -206,7 +204,7 @@ def current_judgements(tx: Transaction, *, excluded: bool = False) -> pl.DataFra
             judgements.c.comment,
             judgements.c.via,
             judgements.c.answered_at,
-            type_coerce(_SECONDS, Float).label("seconds"),
+            total_seconds(judgements).label("seconds"),
             judgements.c.id.label("judgement_id"),
             items.c.id.label("item_id"),
         )

@@ -190,7 +190,8 @@ _OFFERS = {
 def compose(
     sheet: Sheet, name: str, address: str, kind: str, ways: Sequence[str], at: datetime
 ) -> EmailMessage:
-    """Compose the mail for a form, with the chosen kinds of form."""
+    """Compose the mail for a form, with the chosen kinds of form; pairs are only on the web."""
+    ways = ("web",) if sheet.compares else ways
     if not sheet.settings.contact:
         raise CitebedError(
             "the campaign has no contact address. Set one with 'citebed campaign settings "

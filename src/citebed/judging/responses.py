@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import Table, insert, select, update
 
 from citebed.errors import CitebedError
 from citebed.judging.assignments import (
     FormRow,
     LinkRefused,
     form_items,
+    judgement_table,
     load_authorship,
     open_links,
 )
@@ -35,14 +36,17 @@ from citebed.judging.questions import (
     last_approval,
     load_author,
 )
+from citebed.judging.settings import PREFERENCES
 from citebed.judging.store.campaign_store import Transaction
 from citebed.judging.store.schema import (
-    CURRENT,
     approvals,
+    is_current,
     items,
     judgements,
     now,
+    pairs,
     people,
+    preferences,
     questions,
     references,
     returns,
@@ -72,12 +76,12 @@ def record_answers(
     A text in a guessed charset never replaces a stored one.
     """
     stated, unread = _record_questions(tx, form, answers, source)
-    known = form_items(tx, form)
+    known, table = form_items(tx, form), judgement_table(form)
     comments: dict[int, str] = {}
     if answers.is_guess:
-        mine = judgements.c.person_id == form.person_id
-        mine &= judgements.c.item_id.in_(list(known.values()))
-        rows = tx.execute(select(judgements.c.item_id, judgements.c.comment).where(mine, CURRENT))
+        mine = table.c.person_id == form.person_id
+        mine &= table.c.item_id.in_(list(known.values())) & is_current(table)
+        rows = tx.execute(select(table.c.item_id, table.c.comment).where(mine))
         comments = {item: comment for item, comment in rows if comment}
     places, verdicts = [], []
     for (question, entry), rating in sorted(answers.ratings.items()):
@@ -93,7 +97,7 @@ def record_answers(
             comment = comments[item]
         places.append(place)
         verdicts.append(Verdict(item, rating.value, comment))
-    saved = save_all(tx, [(source, verdict) for verdict in verdicts])
+    saved = save_all(tx, [(source, verdict) for verdict in verdicts], table)
     outcomes = [each.outcome for each in saved if isinstance(each, SaveResult)]
     for place, outcome in zip(places, outcomes, strict=True):
         if outcome == "later":
@@ -130,7 +134,8 @@ def _record_questions(
 
 
 def _value_problem(tx: Transaction, form: FormRow, value: int | None) -> str:
-    values = tx.settings.values(form.phase)
+    is_pair = judgement_table(form) is preferences
+    values = PREFERENCES if is_pair else tx.settings.values(form.phase)
     if value is None or value in values:
         return ""
     return f"{value} is not one of {values[0]} to {values[-1]}"
@@ -158,7 +163,7 @@ class WebJudgement(NamedTuple):
 
 
 def save_web_judgements(tx: Transaction, clicks: Sequence[WebJudgement]) -> list[SaveOutcome]:
-    """Save judgements in the given order; return a result or an error for each.
+    """Save judgements and preferences in the given order; return a result or an error for each.
 
     A refused link and a judgement that does not fit its form are errors.
     """
@@ -171,25 +176,35 @@ def save_web_judgements(tx: Transaction, clicks: Sequence[WebJudgement]) -> list
         )
         mine = items.c.id.in_(first) & items.c.reference_id.is_not(None)
         listed |= {(form, item) for form, item in tx.execute(chosen.where(mine))}
-    outcomes: list[SaveOutcome | None] = []
-    acts = []
+    comparing = {
+        token
+        for token, form in opened.items()
+        if not isinstance(form, LinkRefused) and judgement_table(form) is preferences
+    }
+    if compared := [click.verdict.item_id for click in clicks if click.token in comparing]:
+        shown = select(pairs.c.form_id, pairs.c.id).where(pairs.c.id.in_(compared))
+        listed |= {(form, pair) for form, pair in tx.execute(shown)}
+    outcomes: list[SaveOutcome | Table] = []
+    acts: dict[Table, list[tuple[Source, Verdict]]] = {judgements: [], preferences: []}
     for click in clicks:
         form, verdict = opened[click.token], click.verdict
         if isinstance(form, LinkRefused):
             outcomes.append(form)
-        elif (form.id, verdict.item_id) not in listed and not any(
-            verdict.item_id in query["items"] for query in form.content.get("asked", ())
+        elif (form.id, verdict.item_id) not in listed and not (
+            click.token not in comparing
+            and any(verdict.item_id in query["items"] for query in form.content.get("asked", ()))
         ):
             outcomes.append(NotOnForm(form.id))
         elif why := _value_problem(tx, form, verdict.value):
             outcomes.append(CitebedError(f"{why}."))
         else:
-            outcomes.append(None)
             source = Source(form.person_id, form.id, WEB, click.at)
             source = source._replace(browser=click.browser, sequence=click.sequence)
-            acts.append((source, verdict._replace(comment=fold(verdict.comment)[:MAX_LENGTH])))
-    saved = iter(save_all(tx, acts))
-    return [next(saved) if outcome is None else outcome for outcome in outcomes]
+            verdict = verdict._replace(comment=fold(verdict.comment)[:MAX_LENGTH])
+            outcomes.append(table := judgement_table(form))
+            acts[table].append((source, verdict))
+    saved = {table: iter(save_all(tx, acts[table], table)) for table in acts}
+    return [next(saved[each]) if isinstance(each, Table) else each for each in outcomes]
 
 
 # --- Questions and approvals ------------------------------------------------------------------

@@ -21,6 +21,8 @@ FOUR_GRADES = (
 CANNOT_SAY = "can't say"
 CANNOT_JUDGE = "can't judge"
 BINARY = ("not relevant", "relevant")
+PREFERENCES = range(3)
+"""The values of a preference between two papers: a tie, the first, or the second."""
 LONGEST_GUIDELINES = 64 << 10
 """The maximum size of guidelines in bytes."""
 
@@ -35,6 +37,15 @@ class Choice(NamedTuple):
     keys: tuple[str, ...]
     label: str
     meaning: str = ""
+
+
+PREFERENCE_CHOICES = [
+    Choice("1", ("1",), "first"),
+    Choice("0", ("0",), "equally relevant"),
+    Choice("2", ("2",), "second"),
+    Choice("u", ("u",), CANNOT_JUDGE),
+]
+"""The answers to the question which of two papers is more relevant."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
-from sqlalchemy import Row, select
+from sqlalchemy import Row, select, union
 
 from citebed.judging.judgements import build_qrels, current_judgements
 from citebed.judging.questions import (
@@ -29,7 +29,16 @@ from citebed.judging.questions import (
     questions_with_judgements,
 )
 from citebed.judging.store.campaign_store import Transaction
-from citebed.judging.store.schema import CURRENT, forms, judgements, mails, pools, wordings
+from citebed.judging.store.schema import (
+    CURRENT,
+    forms,
+    is_current,
+    judgements,
+    mails,
+    pools,
+    preferences,
+    wordings,
+)
 
 if TYPE_CHECKING:
     from citebed.evaluation.judgements.agreement import Agreement, Metric
@@ -311,7 +320,10 @@ _Pairs = dict[int, set[tuple[int, int]]]
 def _invitations(tx: Transaction, authors: Mapping[int, int]) -> tuple[_Pairs, _Pairs]:
     """Return the pairs that were invited, and the pairs that returned a form."""
     was_invited = select(mails.c.form_id).where(mails.c.kind == "invitation")
-    has_answered = select(judgements.c.form_id).where(CURRENT)
+    has_answered = union(
+        select(judgements.c.form_id).where(CURRENT),
+        select(preferences.c.form_id).where(is_current(preferences)),
+    )
     chosen = select(
         forms,
         forms.c.id.in_(was_invited).label("invited"),
@@ -412,12 +424,6 @@ def times_table(tx: Transaction) -> pl.DataFrame:
 
 def agreement(tx: Transaction) -> dict[int, list[Agreement]]:
     """Return measures of agreement by phase, from documents that several judges judged."""
-    from citebed.evaluation.judgements.agreement import (
-        cohens_kappa,
-        krippendorffs_alpha,
-        raw_agreement,
-    )
-
     table = current_judgements(tx, excluded=True).filter(
         pl.col("value").is_not_null(), pl.col("doc_id").is_not_null()
     )
@@ -428,12 +434,22 @@ def agreement(tx: Transaction) -> dict[int, list[Agreement]]:
             judge="judge_id",
             value="value",
         )
-        mine = mine.unique(["item", "judge"], keep="last", maintain_order=True)
-        twice = mine.filter(pl.col("judge").n_unique().over("item") > 1)
-        if twice.height:
-            measures = [raw_agreement(twice)]
-            if twice["judge"].n_unique() == 2:
-                measures.append(cohens_kappa(twice))
-            metric: Metric = "ordinal" if phase == 1 else "nominal"
-            by_phase[phase] = [*measures, krippendorffs_alpha(twice, metric=metric)]
+        if measures := measure_agreement(mine, "ordinal" if phase == 1 else "nominal"):
+            by_phase[phase] = measures
     return by_phase
+
+
+def measure_agreement(table: pl.DataFrame, metric: Metric) -> list[Agreement]:
+    """Measure agreement on the items that several judges judged: ``item, judge, value``."""
+    from citebed.evaluation.judgements.agreement import (
+        cohens_kappa,
+        krippendorffs_alpha,
+        raw_agreement,
+    )
+
+    last = table.unique(["item", "judge"], keep="last", maintain_order=True)
+    twice = last.filter(pl.col("judge").n_unique().over("item") > 1)
+    if twice.is_empty():
+        return []
+    kappa = [cohens_kappa(twice)] if twice["judge"].n_unique() == 2 else []
+    return [raw_agreement(twice), *kappa, krippendorffs_alpha(twice, metric=metric)]

@@ -9,9 +9,11 @@ from citebed.judging.store.schema import (
     CURRENT,
     authorships,
     forms,
+    is_current,
     judgements,
     papers,
     people,
+    preferences,
     questions,
 )
 from citebed.wording import count
@@ -23,6 +25,9 @@ TITLES = {
     "sources": "Judged documents per query by source (T1+2)",
     "cranfield": "Judged documents per query by source, compared with Cranfield 2",
     "times": "Seconds per judged paper, on the web",
+    "strengths": "Strengths of compared papers (0: an average paper), with 95 % intervals",
+    "preference_agreement": "Agreement between judges on pairs",
+    "position": "How often the left paper won",
     "expected": "Expected results per query (T1+2), with 95 % intervals",
     "drawn": "Number of responses over 1,000 random draws",
 }
@@ -40,6 +45,10 @@ def campaign_counts(tx: Transaction) -> str:
     chosen["author"] = chosen["author"].where(is_author)
     judged = select(func.count(judgements.c.id)).join(forms, forms.c.id == judgements.c.form_id)
     chosen["judgement"] = judged.where(forms.c.campaign_id == tx.id, CURRENT)
+    compared = select(func.count(preferences.c.id)).join(forms, forms.c.id == preferences.c.form_id)
+    compared = compared.where(forms.c.campaign_id == tx.id, is_current(preferences))
+    if tx.scalar(compared):
+        chosen["preference"] = compared
     numbers = [count(int(tx.scalar(each) or 0), noun) for noun, each in chosen.items()]
     if others:
         numbers.insert(2, count(others, "second judge"))

@@ -11,9 +11,9 @@ campaign = command_group(
     mails.new, mails.settings, mails.papers, mails.invite, mails.remind, mails.returns,
     mails.organiser, mails.organisers,
     pools.questions, pools.suggest, pools.reformulate, pools.exclude, pools.close, pools.search,
-    pools.unmark, pools.pool, pools.second,
+    pools.unmark, pools.pool, pools.compare, pools.second,
     judges.judge, judges.judges, judges.assess, judges.next_,
-    results.agreement, results.disagreements, results.status, results.problems,
+    results.agreement, results.disagreements, results.preferences, results.status, results.problems,
     results.exclusions, results.tables, results.export, results.backup, results.restore,
     results.simulate,
 )  # fmt: skip

@@ -158,6 +158,39 @@ def pool(folder: Folder, options: PoolOptions) -> None:
             if made else "no query is waiting for pooling")  # fmt: skip
 
 
+def _parse_judge(judge: str) -> tuple[str, str]:
+    from citebed.judging.papers import parse_address
+
+    name, address = parse_address(judge)
+    if "@" not in address:
+        raise CitebedError(f"'{judge}' is not a valid assessor. Use \"Name <name@host>\".")
+    return name or address, address
+
+
+def compare(
+    folder: Folder,
+    output: JsonOptions,
+    query: tuple[str, ...] = argument((), "Query ids (default: all queries with a pool)."),
+    judge: str = option("", 'Second assessor, "Name <name@host>" (default: the author).'),
+    per_paper: int = option(4, "How often an assessor compares each paper: an even number.", min=2),
+    seed: int = option(0, "Random seed of the pairs."),
+) -> None:
+    """Let assessors compare the papers of a pool in pairs, on the web, instead of judging each.
+
+    'citebed campaign invite' writes the mails. An author who already has the list keeps it.
+
+    Example: citebed campaign compare cr26 P05-1001-a1q1
+    """
+    name, email = _parse_judge(judge) if judge else ("", "")
+    made = open_folder(folder).compare(
+        query, name=name, email=email, per_paper=per_paper, seed=seed
+    )
+    output.print([each._asdict() for each in made], (each.summary() for each in made))
+    if not output.as_json:
+        say(f"Next: citebed campaign invite {printable(folder)}"
+            if made else "no query has papers that this assessor has not compared")  # fmt: skip
+
+
 def second(
     folder: Folder,
     query: QueryId,
@@ -167,12 +200,7 @@ def second(
 
     Example: citebed campaign second cr26 P05-1001-a1q1 "Ben Carr <ben@example.org>"
     """
-    from citebed.judging.papers import parse_address
-
-    name, address = parse_address(judge)
-    if "@" not in address:
-        raise CitebedError(f"'{judge}' is not a valid assessor. Use \"Name <name@host>\".")
-    if open_folder(folder).second_judge(query, name or address, address):
+    if open_folder(folder).second_judge(query, *_parse_judge(judge)):
         say(f"Next: citebed campaign invite {printable(folder)}")
     else:
         say("this assessor already has every document of that list")

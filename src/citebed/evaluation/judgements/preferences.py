@@ -2,7 +2,7 @@
 
 An item of strength s_i is preferred to one of strength s_j with probability 1/(1 + exp(s_j - s_i)).
 A tie counts half a preference for each. The strengths are those of the highest likelihood, found by
-Hunter's MM algorithm, and sum to 0.
+Hunter's MM algorithm, and sum to 0. With a prior, 0 is the strength of an average item.
 
 Bradley & Terry (1952), Rank Analysis of Incomplete Block Designs; Hunter (2004), MM algorithms for
 generalized Bradley-Terry models; Ford (1957) on when strengths exist.
@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
+from scipy.special import ndtri
 
 from citebed.errors import CitebedError
 from citebed.evaluation.options import Resampling
@@ -26,13 +27,16 @@ _MOST_STEPS, _PRECISION = 100_000, 1e-10
 
 
 def score_preferences(
-    preferences: pl.DataFrame, resampling: Resampling | None = None
+    preferences: pl.DataFrame, resampling: Resampling | None = None, *, prior: float = 0.0
 ) -> pl.DataFrame:
     """Return ``item, strength, low, high, comparisons``, the strongest item first.
 
     ``preferences`` has the columns ``first``, ``second`` and ``preferred``: the name of one of the
     two, or null for a tie. With a column ``cluster`` (a judge or a paper), intervals treat the
     preferences of one cluster as dependent; otherwise each one is independent.
+
+    ``prior``: how often each item also ties with an average item. With 1, the strength of an item
+    that always wins stays finite; without it, such items are an error.
     """
     wanted = ["first", "second", "preferred"]
     missing = [name for name in wanted if name not in preferences.columns]
@@ -51,27 +55,38 @@ def score_preferences(
     won = (table["preferred"] == table["first"]).cast(pl.Float64).fill_null(0.5).to_numpy()
     items = pl.concat([table["first"], table["second"]]).unique().sort()
     pairs = np.stack([encode_values(table[name], items) for name in ("first", "second")])
-    _check_connected(items.to_list(), pairs, won)
-    strengths = _fit(pairs, won, len(items))
+    if prior <= 0:
+        _check_connected(items.to_list(), pairs, won)
+    strengths = _fit(pairs, won, len(items), prior)
     # The mean of these values is the strengths, and their spread that of each preference's
     # influence on them: the errors are robust to dependence within clusters (Liang & Zeger 1986).
     chance = 1.0 / (1.0 + np.exp(strengths[pairs[1]] - strengths[pairs[0]]))
     design = np.eye(len(items))[pairs[0]] - np.eye(len(items))[pairs[1]]
+    average = 1.0 / (1.0 + np.exp(-strengths))  # the chance to win against an average item
     information = design.T @ (design * (chance * (1 - chance))[:, None])
-    scores = design * (won - chance)[:, None]
-    intervals = mean_intervals(
-        strengths + len(won) * scores @ np.linalg.pinv(information, hermitian=True),
-        clusters=preferences["cluster"].to_list() if "cluster" in preferences.columns else None,
-        level=(resampling or Resampling()).level,
-        method="t",
-    )
+    information += np.diag(prior * average * (1 - average))
+    scores = design * (won - chance)[:, None] + prior * (0.5 - average) / len(won)
+    spread = np.linalg.pinv(information, hermitian=True)
+    level = (resampling or Resampling()).level
+    if prior > 0 and "cluster" not in preferences.columns:
+        # Few preferences of one judge show no spread of their own: use the model's (Laplace).
+        reach = float(ndtri((1 + level) / 2)) * np.sqrt(np.diag(spread))
+        low, high = strengths - reach, strengths + reach
+    else:
+        intervals = mean_intervals(
+            strengths + len(won) * scores @ spread,
+            clusters=preferences["cluster"].to_list() if "cluster" in preferences.columns else None,
+            level=level,
+            method="t",
+        )
+        low, high = np.array([(limits.low, limits.high) for limits in intervals]).T
     return (
         pl.DataFrame(
             {
                 "item": items,
                 "strength": strengths,
-                "low": [limits.low for limits in intervals],
-                "high": [limits.high for limits in intervals],
+                "low": low,
+                "high": high,
                 "comparisons": np.bincount(pairs.ravel(), minlength=len(items)),
             }
         )
@@ -97,14 +112,16 @@ def _check_connected(names: list[str], pairs: Integers, won: Floats) -> None:
             )
 
 
-def _fit(pairs: Integers, won: Floats, items: int) -> Floats:
+def _fit(pairs: Integers, won: Floats, items: int, prior: float) -> Floats:
     """Maximise the likelihood (Hunter 2004, section 3)."""
-    wins = np.bincount(pairs[0], won, items) + np.bincount(pairs[1], 1 - won, items)
+    wins = np.bincount(pairs[0], won, items) + np.bincount(pairs[1], 1 - won, items) + prior / 2
     strength = np.ones(items)
     for _ in range(_MOST_STEPS):
         met = 1.0 / (strength[pairs[0]] + strength[pairs[1]])
-        new = wins / (np.bincount(pairs[0], met, items) + np.bincount(pairs[1], met, items))
-        new /= np.exp(np.log(new).mean())
+        meetings = np.bincount(pairs[0], met, items) + np.bincount(pairs[1], met, items)
+        new = wins / (meetings + prior / (1.0 + strength))
+        if prior <= 0:
+            new /= np.exp(np.log(new).mean())
         if np.abs(np.log(new / strength)).max() < _PRECISION:
             return np.asarray(np.log(new))
         strength = new

@@ -13,7 +13,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from urllib.parse import quote
 
-from citebed.judging.settings import BINARY, CANNOT_SAY, CampaignSettings, Choice
+from citebed.judging.settings import (
+    BINARY,
+    CANNOT_SAY,
+    PREFERENCE_CHOICES,
+    CampaignSettings,
+    Choice,
+)
 from citebed.text.identifiers import arxiv_in, doi_in
 
 
@@ -59,7 +65,10 @@ class ListedQuery(NamedTuple):
 
 
 class Sheet(NamedTuple):
-    """The content of a form; ``link`` is the judge's page."""
+    """The content of a form; ``link`` is the judge's page.
+
+    A form that ``compares`` shows the papers of a query in pairs, only on the web.
+    """
 
     code: str
     phase: int
@@ -71,6 +80,7 @@ class Sheet(NamedTuple):
     references: tuple[Entry, ...] = ()
     queries: tuple[ListedQuery, ...] = ()
     simulated: bool = False
+    compares: bool = False
 
     @property
     def list_url(self) -> str:
@@ -80,7 +90,7 @@ class Sheet(NamedTuple):
     @property
     def choices(self) -> list[Choice]:
         """The possible answers, with their keys."""
-        return self.settings.choices(self.phase)
+        return PREFERENCE_CHOICES if self.compares else self.settings.choices(self.phase)
 
     @property
     def is_second(self) -> bool:
@@ -103,6 +113,18 @@ class Sheet(NamedTuple):
 
     def instructions(self) -> tuple[str, ...]:
         """Return the instructions for the judge, one string per paragraph."""
+        compare = (
+            "You see two papers at a time. Please say which one is more relevant to the question, "
+            "that both are equally relevant, or that you can't judge it. Which paper comes first "
+            "means nothing."
+        )
+        if self.compares and self.is_second:
+            return (
+                self.about,
+                "The author of another paper wrote the question below. Please judge "
+                "independently, as you understand the question.",
+                compare,
+            )
         if self.is_second:
             return (
                 self.about,
@@ -130,8 +152,13 @@ class Sheet(NamedTuple):
         return (
             f"Your paper: {self.paper}",
             "Thank you for your research questions. We searched the collection for papers that "
-            f"you did not cite. Please mark each of them as {BINARY[1]} or {BINARY[0]} to the "
-            "question, or say that you can't judge it.",
+            "you did not cite. "
+            + (
+                compare
+                if self.compares
+                else f"Please mark each of them as {BINARY[1]} or {BINARY[0]} to the question, or "
+                "say that you can't judge it."
+            ),
             *((edited,) if any(query.stated is not None for query in self.queries) else ()),
         )
 

@@ -267,31 +267,48 @@ items = _table(
 )
 _unique_where("uq_items_pooled", items.c.pool_id.is_not(None), items.c.question_id, items.c.doc_id)
 
-judgements = _table(
-    "judgements",
-    _key("items"),
-    _key("people", name="person_id"),
-    Column("value", Integer),
-    Column("comment", Text, nullable=False),
-    Column("via", String(20), nullable=False),
+pairs = _table(
+    "pairs",
     _key("forms"),
-    _key("returns", null=True),
-    Column("key", String(80), nullable=False, unique=True),
-    Column("supersedes", ForeignKey("judgements.id"), unique=True),
-    Column("browser", String(80)),
-    Column("sequence", BigInteger),
-    Column("outranked", Boolean),
-    _at("answered_at"),
-    _at("recorded_at"),
-    Column("withdrawn", Boolean),
-    Column("took_ms", Integer),
+    _key("questions"),
+    Column("position", Integer, nullable=False),
+    _key("items", name="left_id"),
+    _key("items", name="right_id"),
+    UniqueConstraint("form_id", "left_id", "right_id"),
+    since="0006",
 )
-_unique_where(
-    "uq_judgements_first",
-    judgements.c.supersedes.is_(None) & judgements.c.outranked.is_(None),
-    judgements.c.item_id,
-    judgements.c.person_id,
-)
+
+
+def _judgement_table(name: str, judged: str, since: str = "0004") -> Table:
+    """Declare the history of judgements of the rows of another table."""
+    table = _table(
+        name,
+        _key(judged, name="item_id"),
+        _key("people", name="person_id"),
+        Column("value", Integer),
+        Column("comment", Text, nullable=False),
+        Column("via", String(20), nullable=False),
+        _key("forms"),
+        _key("returns", null=True),
+        Column("key", String(80), nullable=False, unique=True),
+        Column("supersedes", ForeignKey(f"{name}.id"), unique=True),
+        Column("browser", String(80)),
+        Column("sequence", BigInteger),
+        Column("outranked", Boolean),
+        _at("answered_at"),
+        _at("recorded_at"),
+        Column("withdrawn", Boolean),
+        Column("took_ms", Integer),
+        since=since,
+    )
+    is_first = table.c.supersedes.is_(None) & table.c.outranked.is_(None)
+    _unique_where(f"uq_{name}_first", is_first, table.c.item_id, table.c.person_id)
+    return table
+
+
+judgements = _judgement_table("judgements", "items")
+preferences = _judgement_table("preferences", "pairs", since="0006")
+"""Judgements of pairs: 0 for a tie, 1 for the left paper, 2 for the right one."""
 
 exclusions = _table(
     "exclusions",
@@ -385,8 +402,8 @@ logins = _table(
     Column("at", UtcTime, nullable=False, index=True),
 )
 
-HISTORY = (returns, wordings, approvals, searches, marks, judgements, exclusions, events,
-           machine_judges, machine_judgements)  # fmt: skip
+HISTORY = (returns, wordings, approvals, searches, marks, judgements, preferences, exclusions,
+           events, machine_judges, machine_judgements)  # fmt: skip
 """The append-only tables."""
 
 
@@ -410,10 +427,17 @@ _REFUSE = """
     BEGIN SELECT RAISE(ABORT, 'what was said is not changed'); END
 """
 
-_next = judgements.alias("newer")
-LAST = judgements.c.outranked.is_(None) & ~exists(
-    select(_next.c.id).where(_next.c.supersedes == judgements.c.id)
-)
-"""Condition: the last judgement of its judge for its item, even if withdrawn."""
-CURRENT = LAST & judgements.c.withdrawn.is_not(True)
-"""Condition: the current judgement of its judge for its item."""
+
+def is_last(table: Table) -> ColumnElement[bool]:
+    """Return the condition: the last judgement of its judge for its item, even if withdrawn."""
+    newer = table.alias("newer")
+    is_replaced = exists(select(newer.c.id).where(newer.c.supersedes == table.c.id))
+    return table.c.outranked.is_(None) & ~is_replaced
+
+
+def is_current(table: Table) -> ColumnElement[bool]:
+    """Return the condition: the current judgement of its judge for its item."""
+    return is_last(table) & table.c.withdrawn.is_not(True)
+
+
+CURRENT = is_current(judgements)

@@ -62,7 +62,7 @@ def show_list(site: Here, token: str) -> HTMLResponse:
         listed=listed,
         sheet=listed.sheet,
         is_finished=is_finished,
-        choices=site.campaign.settings.choices(form.phase),
+        choices=listed.sheet.choices,
         most_questions=MOST_QUESTIONS,
         words=site.query_words,
         guidelines=Markup(guidelines_html(site.campaign.settings.guidelines)),
@@ -116,6 +116,8 @@ class JudgeAction(BaseModel):
 
 class JudgementAction(JudgeAction):
     """A judgement of an item: a grade, 0 or 1, or null for "can't say".
+
+    The item of a form with pairs is a pair: 1 prefers the first paper, 2 the second, 0 none.
 
     ``withdrawn`` removes the judgement, and has no value. ``took`` is for how many milliseconds the
     paper was looked at since its last judgement.

@@ -107,6 +107,17 @@ def second(site: Here, session: auth.Organiser, fields: auth.Checked) -> HTMLRes
     return _work(site, session, message)
 
 
+@router.post("/work/compare", response_class=HTMLResponse)
+def compare(site: Here, session: auth.Organiser, fields: auth.Checked) -> HTMLResponse:
+    """Assign papers in pairs to an author or a second assessor, as the command does."""
+    query, name, email = (fields.get(name, "").strip() for name in ("query", "name", "email"))
+    per_paper = auth.parse_number(fields.get("per_paper", ""), "comparisons", 2, 1000)
+    queries = [query] if query else []
+    made = site.campaign.compare(queries, name=name, email=email, per_paper=per_paper)
+    lines = [f"{each.summary()}." for each in made] or ["There are no papers to compare."]
+    return _work(site, session, *lines)
+
+
 @router.get("/judgements", response_class=HTMLResponse)
 def show_judgements(
     site: Here, session: auth.Organiser, query: Text = "", judge: Text = "", comments: Text = ""
