@@ -23,8 +23,9 @@ CRATE = "ro-crate-metadata.json"
 _SPECIFICATION = "https://w3id.org/ro/crate/1.1"
 _ORCID = re.compile(r"(?:https://orcid\.org/)?(\d{4}-\d{4}-\d{4}-\d{3}[\dX])")
 _LICENSE = re.compile(r"(https?://[^\s<>\"{}|\\^`]+)|([A-Za-z0-9.+-]+)")
-_FORMATS = {".qrels": "text/plain", ".run": "text/plain", ".jsonl": "application/x-ndjson", ".md": "text/markdown",
-            ".tsv": "text/tab-separated-values", ".json": "application/json"}  # fmt: skip
+_FORMATS = {".qrels": "text/plain", ".run": "text/plain", ".jsonl": "application/x-ndjson",
+            ".md": "text/markdown", ".tsv": "text/tab-separated-values",
+            ".json": "application/json"}  # fmt: skip
 _FIRST, _BOTH = "after phase one", "after both phases"
 _FILES = {
     "t1.qrels": (f"Judgements {_FIRST}, of the queries judged in both phases", "judgements.jsonl"),
