@@ -41,8 +41,8 @@ class Choice(NamedTuple):
 
 PREFERENCE_CHOICES = [
     Choice("1", ("1",), "first"),
-    Choice("0", ("0",), "equally relevant"),
     Choice("2", ("2",), "second"),
+    Choice("0", ("0",), "equally relevant"),
     Choice("u", ("u",), CANNOT_JUDGE),
 ]
 """The answers to the question which of two papers is more relevant."""

@@ -185,6 +185,18 @@ def test_inviting_and_second_judges(desk: Desk, campaign: Campaign) -> None:
     assert desk.post("/work/invite").status_code == 400
 
 
+def test_comparing_papers_in_pairs(desk: Desk, campaign: Campaign) -> None:
+    zoe = {"query": QUERY, "per_paper": "4", "name": "Zoe <b>", "email": "zoe@example.org"}
+    seen = desk.post("/work/compare", **zoe).text
+    assert "pairs of 12 papers for Zoe &lt;b&gt;." in seen
+    assert "no papers to compare" in desk.post("/work/compare", **zoe).text
+    everybody = zoe | {"query": "", "name": "", "email": ""}
+    assert _text(desk.post("/work/compare", **everybody).text).count("24 pairs of 12 papers") == 4
+    assert desk.post("/work/compare", **everybody | {"per_paper": "5"}).status_code == 400
+    assert desk.post("/work/compare", **everybody | {"per_paper": "x"}).status_code == 400
+    assert "Strengths" not in desk.get("/results").text
+
+
 def test_pooling(desk: Desk, campaign: Campaign) -> None:
     write_index(Path(campaign.settings.collection))
     assert "0 queries wait" in _text(desk.get("/work").text)
@@ -225,8 +237,8 @@ def test_organisers_are_listed_and_removed(desk: Desk, campaign: Campaign) -> No
     assert organiser_names(campaign.database) == ["Olga"]
 
 
-OWN_FORMS = ("/work/invite", "/work/returns", "/work/pool", "/work/second", "/results/export",
-             "/organisers/remove", "/problems/answer", "/problems/settle",
+OWN_FORMS = ("/work/invite", "/work/returns", "/work/pool", "/work/second", "/work/compare",
+             "/results/export",             "/organisers/remove", "/problems/answer", "/problems/settle",
              "/problems/again")  # fmt: skip
 OWN_PAGES = ("/work", "/judgements", "/results", "/organisers", "/problems/return?number=1",
              "/problems/file?number=1")  # fmt: skip

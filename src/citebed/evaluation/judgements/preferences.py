@@ -2,7 +2,7 @@
 
 An item of strength s_i is preferred to one of strength s_j with probability 1/(1 + exp(s_j - s_i)).
 A tie counts half a preference for each. The strengths are those of the highest likelihood, found by
-Hunter's MM algorithm, and sum to 0. With a prior, 0 is the strength of an average item.
+Hunter's MM algorithm, and sum to 0.
 
 Bradley & Terry (1952), Rank Analysis of Incomplete Block Designs; Hunter (2004), MM algorithms for
 generalized Bradley-Terry models; Ford (1957) on when strengths exist.
@@ -36,7 +36,8 @@ def score_preferences(
     preferences of one cluster as dependent; otherwise each one is independent.
 
     ``prior``: how often each item also ties with an average item. With 1, the strength of an item
-    that always wins stays finite; without it, such items are an error.
+    that always wins stays finite; without it, such items are an error. Intervals with a prior are
+    never shorter than the model's own (Laplace's approximation).
     """
     wanted = ["first", "second", "preferred"]
     missing = [name for name in wanted if name not in preferences.columns]
@@ -66,20 +67,16 @@ def score_preferences(
     information = design.T @ (design * (chance * (1 - chance))[:, None])
     information += np.diag(prior * average * (1 - average))
     scores = design * (won - chance)[:, None] + prior * (0.5 - average) / len(won)
-    spread = np.linalg.pinv(information, hermitian=True)
-    level = (resampling or Resampling()).level
-    if prior > 0 and "cluster" not in preferences.columns:
-        # Few preferences of one judge show no spread of their own: use the model's (Laplace).
+    centre = np.eye(len(items)) - 1 / len(items)  # strengths are relative to their mean
+    spread = centre @ np.linalg.pinv(information, hermitian=True) @ centre
+    strengths, level = centre @ strengths, (resampling or Resampling()).level
+    clusters = preferences["cluster"].to_list() if "cluster" in preferences.columns else None
+    values = strengths + len(won) * scores @ spread
+    limits = mean_intervals(values, clusters=clusters, level=level, method="t")
+    low, high = np.array([(each.low, each.high) for each in limits]).T
+    if prior > 0:  # few clusters can agree by chance: use at least the model's own error
         reach = float(ndtri((1 + level) / 2)) * np.sqrt(np.diag(spread))
-        low, high = strengths - reach, strengths + reach
-    else:
-        intervals = mean_intervals(
-            strengths + len(won) * scores @ spread,
-            clusters=preferences["cluster"].to_list() if "cluster" in preferences.columns else None,
-            level=level,
-            method="t",
-        )
-        low, high = np.array([(limits.low, limits.high) for limits in intervals]).T
+        low, high = np.fmin(low, strengths - reach), np.fmax(high, strengths + reach)
     return (
         pl.DataFrame(
             {
