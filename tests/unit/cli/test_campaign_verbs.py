@@ -6,11 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 import citebed
 from citebed.cli.app import main
 from citebed.judging import open_campaign
 from citebed.judging.demo import demo_papers, play_authors
+from citebed.judging.judgements import Source, Verdict, save_all
+from citebed.judging.store.schema import forms, now, pairs, preferences
 
 QUERY = "demo-filters-a1q2"
 
@@ -210,3 +213,31 @@ def test_an_organiser_needs_a_password_that_is_long_enough(
     assert "password" in capsys.readouterr().err
     monkeypatch.setenv("CITEBED_PASSWORD", "a much longer one")
     _do("organiser cr26 ada")
+
+
+def test_papers_are_compared_in_pairs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _rows("preferences cr26", capsys) == []
+    judge = ["--judge", "Zoe Zed <zoe@example.org>"]
+    assert main(["campaign", "compare", "cr26", QUERY, *judge]) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{QUERY}: 10 pairs of 5 papers for Zoe Zed\n"
+    assert "Next: citebed campaign invite cr26" in err
+    assert main(["campaign", "compare", "cr26", QUERY, *judge]) == 0
+    assert "no query has papers that this assessor has not compared" in capsys.readouterr().err
+    assert main(["campaign", "compare", "cr26", "--judge", "zoe"]) == 1
+    assert "'zoe' is not a valid assessor" in capsys.readouterr().err
+    assert main(["campaign", "compare", "cr26", "--per-paper", "3"]) == 1
+    assert "Give an even number" in capsys.readouterr().err
+    campaign = open_campaign("cr26")
+    with campaign.writing() as tx:
+        chosen = select(forms, pairs.c.id.label("pair")).join(pairs, pairs.c.form_id == forms.c.id)
+        for row in tx.execute(chosen).all():
+            source = Source(row.person_id, row.id, "web", now())
+            save_all(tx, [(source, Verdict(row.pair, 1))], preferences)
+    rows = _rows("preferences cr26", capsys)
+    assert [row["table"] for row in rows] == ["strengths"] * 5 + ["position"] * 2
+    assert rows[-1]["left_won"] == 10
+    _do("preferences cr26")
+    out, err = capsys.readouterr()
+    assert "How often the left paper won" in out
+    assert "note: 1 query with one assessor" in err

@@ -185,7 +185,7 @@ def test_inviting_and_second_judges(desk: Desk, campaign: Campaign) -> None:
     assert desk.post("/work/invite").status_code == 400
 
 
-def test_comparing_papers_in_pairs(desk: Desk, campaign: Campaign) -> None:
+def test_comparing_papers_in_pairs(desk: Desk) -> None:
     zoe = {"query": QUERY, "per_paper": "4", "name": "Zoe <b>", "email": "zoe@example.org"}
     seen = desk.post("/work/compare", **zoe).text
     assert "pairs of 12 papers for Zoe &lt;b&gt;." in seen
@@ -238,7 +238,7 @@ def test_organisers_are_listed_and_removed(desk: Desk, campaign: Campaign) -> No
 
 
 OWN_FORMS = ("/work/invite", "/work/returns", "/work/pool", "/work/second", "/work/compare",
-             "/results/export",             "/organisers/remove", "/problems/answer", "/problems/settle",
+             "/results/export", "/organisers/remove", "/problems/answer", "/problems/settle",
              "/problems/again")  # fmt: skip
 OWN_PAGES = ("/work", "/judgements", "/results", "/organisers", "/problems/return?number=1",
              "/problems/file?number=1")  # fmt: skip
