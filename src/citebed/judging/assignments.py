@@ -328,7 +328,9 @@ def form_items(tx: Transaction, form: FormRow) -> dict[tuple[int, int], int]:
     if judgement_table(form) is preferences:
         numbers = {query["question"]: n for n, query in enumerate(form.content["asked"], 1)}
         chosen = select(pairs).where(pairs.c.form_id == form.id).order_by(pairs.c.id)
-        return {(numbers[row.question_id], row.position): row.id for row in tx.execute(chosen)}
+        return {
+            (numbers.get(row.question_id, 0), row.position): row.id for row in tx.execute(chosen)
+        }
     if form.phase == 2:
         return {
             (number, entry): item
@@ -455,38 +457,22 @@ def load_judge_list(tx: Transaction, form: FormRow, find_abstract: AbstractLooku
     is_of_judge &= table.c.item_id.in_(list(item_ids.values()))
     rows = tx.execute(select(table).where(is_of_judge, is_current(table)))
     judged = {row.item_id: (True, row.value, row.comment) for row in rows}
-    wanted_ids = [item for query in form.content.get("asked", ()) for item in query["items"]]
-    wanted_ids = wanted_ids or list(item_ids.values())
-    rows = tx.execute(select(items.c.id, items.c.doc_id).where(items.c.id.in_(wanted_ids)))
+    chosen = select(pairs).where(pairs.c.form_id == form.id)
+    sides = {row.id: (row.left_id, row.right_id) for row in tx.execute(chosen)}
+    shown_ids = {paper for item in item_ids.values() for paper in sides.get(item, (item,))}
+    rows = tx.execute(select(items.c.id, items.c.doc_id).where(items.c.id.in_(shown_ids)))
     doc_ids = {row.id: row.doc_id for row in rows}
 
-    def list_for(question: int, entries: Iterable[Entry]) -> tuple[ListedItem, ...]:
+    def list_for(question: int, entries: Mapping[int, Entry]) -> tuple[ListedItem, ...]:
         papers = []
-        for entry in entries:
-            if (item := item_ids.get((question, entry.number))) is not None:
-                abstract = find_abstract(doc_ids[item] or "")
-                papers.append(ListedItem(item, entry, abstract, *judged.get(item, ())))
-        return tuple(papers)
-
-    sides = {
-        row.id: (row.left_id, row.right_id)
-        for row in tx.execute(select(pairs).where(pairs.c.form_id == form.id))
-    }
-
-    def list_pairs(question: int, entries: Mapping[int, Entry]) -> tuple[ListedItem, ...]:
-        papers = []
-        for (number, place), pair in item_ids.items():
-            if number == question:
-                first, second = (
-                    ListedItem(
-                        pair,
-                        entries[item]._replace(number=place),
-                        find_abstract(doc_ids[item] or ""),
-                        *judged.get(pair, ()),
-                    )
-                    for item in sides[pair]
-                )
-                papers.append(first._replace(other=second))
+        for (number, place), item in sorted(item_ids.items()):
+            listed = [
+                ListedItem(item, entries[paper]._replace(number=place),
+                           find_abstract(doc_ids[paper] or ""), *judged.get(item, ()))
+                for paper in sides.get(item, (item,)) if number == question and paper in entries
+            ]  # fmt: skip
+            if listed:
+                papers.append(listed[0]._replace(other=listed[1] if item in sides else None))
         return tuple(papers)
 
     shown: list[ListedQuestion] = []
@@ -494,7 +480,9 @@ def load_judge_list(tx: Transaction, form: FormRow, find_abstract: AbstractLooku
         form_questions = select(questions).where(questions.c.form_id == form.id)
         for row in tx.execute(form_questions.order_by(questions.c.number)).all():
             text = current_wording(tx, row.id, "stated").text
-            shown.append(ListedQuestion(row.number, text, list_for(row.number, sheet.references)))
+            keys = {(row.number, each.number): each for each in sheet.references}
+            entries = {item_ids[key]: entry for key, entry in keys.items() if key in item_ids}
+            shown.append(ListedQuestion(row.number, text, list_for(row.number, entries)))
         cited = select(references.c.number, references.c.doc_id)
         rows = tx.execute(cited.where(references.c.paper_id == form.paper_id))
         by_number = {row.number: row.doc_id for row in rows}
@@ -502,11 +490,7 @@ def load_judge_list(tx: Transaction, form: FormRow, find_abstract: AbstractLooku
                  for each in sheet.references)  # fmt: skip
         return JudgeList(sheet, tuple(shown), tuple(unasked))
     for query, stored in zip(sheet.queries, form.content["asked"], strict=True):
-        listed = (
-            list_pairs(query.number, dict(zip(stored["items"], query.entries, strict=True)))
-            if sheet.compares
-            else list_for(query.number, query.entries)
-        )
+        listed = list_for(query.number, dict(zip(stored["items"], query.entries, strict=True)))
         question = ListedQuestion(query.number, query.text, listed, own=query.own)
         if query.own:
             approval = last_approval(tx, stored["wording"], form.person_id)

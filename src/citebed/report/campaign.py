@@ -9,11 +9,9 @@ from citebed.judging.store.schema import (
     CURRENT,
     authorships,
     forms,
-    is_current,
     judgements,
     papers,
     people,
-    preferences,
     questions,
 )
 from citebed.wording import count
@@ -45,10 +43,6 @@ def campaign_counts(tx: Transaction) -> str:
     chosen["author"] = chosen["author"].where(is_author)
     judged = select(func.count(judgements.c.id)).join(forms, forms.c.id == judgements.c.form_id)
     chosen["judgement"] = judged.where(forms.c.campaign_id == tx.id, CURRENT)
-    compared = select(func.count(preferences.c.id)).join(forms, forms.c.id == preferences.c.form_id)
-    compared = compared.where(forms.c.campaign_id == tx.id, is_current(preferences))
-    if tx.scalar(compared):
-        chosen["preference"] = compared
     numbers = [count(int(tx.scalar(each) or 0), noun) for noun, each in chosen.items()]
     if others:
         numbers.insert(2, count(others, "second judge"))

@@ -50,36 +50,6 @@ def disagreements(folder: Folder, output: RowOptions) -> None:
     _print_or_say(open_folder(folder).disagreements, nothing, output.style)
 
 
-def preferences(folder: Folder, output: RowOptions) -> None:
-    """Score papers that assessors compared in pairs, by the model of Bradley and Terry.
-
-    Prints strengths with 95 % intervals, agreement, and how often the left paper won. 0 is an
-    average paper of the query.
-
-    Example: citebed campaign preferences cr26
-    """
-    import polars as pl
-
-    from citebed.report.campaign import TITLES
-
-    opened = open_folder(folder)
-    tables = opened.preferences.tables()
-    if not tables:
-        say("no assessor has compared papers yet. Let them with 'citebed campaign compare'")
-    if output.style != "table":
-        rows = [{"table": name, **row} for name in tables for row in tables[name].to_dicts()]
-        print_rows(rows, output.style)
-        return
-    titles = opened.collection.documents.select("doc_id", "title")
-    for name, table in tables.items():
-        typer.echo(TITLES[name])
-        whole = table.join(titles, "doc_id", "left") if "doc_id" in table else table
-        print_table(whole.with_columns(pl.col(pl.String).fill_null("")), "table")
-    if tables and (alone := tables["strengths"].filter(judges=1)["query_id"].unique()).len():
-        say(f"note: {count(alone.len(), 'query')} with one assessor: the intervals are about that "
-            "person's preferences only")  # fmt: skip
-
-
 def status(folder: Folder, output: RowOptions) -> None:
     """Show the state of every form, and the open tasks.
 
@@ -187,6 +157,21 @@ def tables(folder: Folder, options: TableChoice) -> None:
     options.print_tables(opened.tables(), simulated=opened.simulated)
     with opened.reading() as tx:
         note_what_closing_does(tx)
+
+
+def preferences(folder: Folder, options: TableChoice) -> None:
+    """Score papers that assessors compared in pairs, by the model of Bradley and Terry.
+
+    Prints strengths with 95 % intervals, agreement, and how often the left paper won. 0 is an
+    average paper of the query. If one assessor compared the papers of a query, the intervals are
+    about that person's preferences only.
+
+    Example: citebed campaign preferences cr26
+    """
+    opened = open_folder(folder)
+    if not (tables := opened.preferences.tables()):
+        say("no assessor has compared papers yet. Let them with 'citebed campaign compare'")
+    options.print_tables(tables, simulated=opened.simulated)
 
 
 def export(

@@ -113,18 +113,14 @@ class Sheet(NamedTuple):
 
     def instructions(self) -> tuple[str, ...]:
         """Return the instructions for the judge, one string per paragraph."""
-        compare = (
+        task = (
             "You see two papers at a time. Please say which one is more relevant to the question, "
             "that both are equally relevant, or that you can't judge it. Which paper comes first "
             "means nothing."
+            if self.compares
+            else f"Please mark each paper as {BINARY[1]} or {BINARY[0]} to the question, or say "
+            "that you can't judge it."
         )
-        if self.compares and self.is_second:
-            return (
-                self.about,
-                "The author of another paper wrote the question below. Please judge "
-                "independently, as you understand the question.",
-                compare,
-            )
         if self.is_second:
             return (
                 self.about,
@@ -132,9 +128,7 @@ class Sheet(NamedTuple):
                 "below and judges the same papers. Please judge independently, as you understand "
                 "the question. We compare both sets of judgements to measure how well two people "
                 "agree.",
-                f"Please mark each paper as {BINARY[1]} or {BINARY[0]} to the question, or say "
-                "that you can't judge it. The wording of the question is its author's and stays "
-                "as it is.",
+                f"{task} The wording of the question is its author's and stays as it is.",
             )
         if self.phase == 1:
             return (
@@ -152,13 +146,7 @@ class Sheet(NamedTuple):
         return (
             f"Your paper: {self.paper}",
             "Thank you for your research questions. We searched the collection for papers that "
-            "you did not cite. "
-            + (
-                compare
-                if self.compares
-                else f"Please mark each of them as {BINARY[1]} or {BINARY[0]} to the question, or "
-                "say that you can't judge it."
-            ),
+            f"you did not cite. {task}",
             *((edited,) if any(query.stated is not None for query in self.queries) else ()),
         )
 
