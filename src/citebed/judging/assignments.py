@@ -326,11 +326,9 @@ def form_items(tx: Transaction, form: FormRow) -> dict[tuple[int, int], int]:
     For a form that compares, these are the numbers and ids of its pairs.
     """
     if judgement_table(form) is preferences:
-        numbers = {query["question"]: n for n, query in enumerate(form.content["asked"], 1)}
-        chosen = select(pairs).where(pairs.c.form_id == form.id).order_by(pairs.c.id)
-        return {
-            (numbers.get(row.question_id, 0), row.position): row.id for row in tx.execute(chosen)
-        }
+        place = {query["question"]: number for number, query in enumerate(form.content["asked"], 1)}
+        rows = tx.execute(select(pairs).where(pairs.c.form_id == form.id).order_by(pairs.c.id))
+        return {(place.get(row.question_id, 0), row.position): row.id for row in rows}
     if form.phase == 2:
         return {
             (number, entry): item

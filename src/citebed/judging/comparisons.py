@@ -199,8 +199,8 @@ def load_preferences(tx: Transaction) -> Preferences:
         .where(questions.c.id.not_in(excluded_questions(tx)))
         .order_by(questions.c.id, pairs.c.id)
     )
-    names = pl.Series(["tie", "left", "right"])
-    preferred = pl.col("value").replace_strict(dict(enumerate(names)), return_dtype=pl.String)
+    words = {0: "tie", 1: "left", 2: "right"}
+    preferred = pl.col("value").replace_strict(words, return_dtype=pl.String)
     table = answers.with_columns(value=preferred).rename({"value": "preferred"})
     decided = answers.drop_nulls("value")
     return Preferences(table, _strengths(decided), _agreement(decided), _position(answers))

@@ -112,7 +112,8 @@ class TableChoice(RowOptions):
 
     only: tuple[str, ...] = option(
         (),
-        "Print only this table: returns, reformulations, comparison, sources, cranfield or times; "
+        "Print only this table: returns, reformulations, comparison, sources, cranfield, times, "
+        "strengths, preference_agreement or position; "
         "after a simulation also expected or drawn (repeatable).",
     )
     latex: bool = option(False, "Print LaTeX.")
