@@ -167,8 +167,8 @@ def test_a_whole_campaign_with_a_machine_judge(
         f"p{query}-a1q1 Q0 d{40 - rank} {rank} {40 - rank} a\n"
         for query in range(1, 11) for rank in range(1, 11)))  # fmt: skip
     capsys.readouterr()
-    words = [str(out / "j12-all-queries.qrels"), str(tmp_path / "a.run"), "-m", "nDCG@10"]
-    assert main(["evaluate", *words, "--machine", str(out / "machine-odd.qrels"), "--json"]) == 0
+    given = [str(out / "j12-all-queries.qrels"), str(tmp_path / "a.run"), "-m", "nDCG@10"]
+    assert main(["evaluate", *given, "--machine", str(out / "machine-odd.qrels"), "--json"]) == 0
     [row] = json.loads(capsys.readouterr().out)
     # The machine judged all ten queries; people judged two wholly: 12 papers and five references.
     assert (row["queries"], row["drawn"], row["judgements"]) == (10, 2, 34)

@@ -1,7 +1,7 @@
 """Comparisons: judges see the papers of a pool in pairs; their preferences give strengths.
 
 The pairs form a cyclic design (David 1963, The Method of Paired Comparisons, chapter 5): papers
-stand on a circle in random order, and each is paired with those some steps away. So each paper
+are on a circle in random order, and each is paired with those some steps away. So each paper
 occurs equally often, and as often first as second. The next judge of a question gets the same pairs
 with the sides exchanged. Preferences have a table of their own, apart from judgements of papers.
 """

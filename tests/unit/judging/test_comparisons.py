@@ -184,10 +184,10 @@ def test_pairs_are_judged_on_the_web_only(campaign: Campaign) -> None:
 def test_preferences_are_saved_once_changed_and_taken_back(campaign: Campaign) -> None:
     item = sides(campaign, ADA)[0][0]
     first = click(campaign, ADA, item, 2)
-    assert first == click(campaign, ADA, item, 2)._replace(outcome="new")  # type: ignore[union-attr]
-    assert click(campaign, ADA, item, 0).outcome == "new"  # type: ignore[union-attr]
+    assert first == click(campaign, ADA, item, 2)._replace(outcome="new")
+    assert click(campaign, ADA, item, 0).outcome == "new"
     assert campaign.preferences.answers["preferred"].to_list() == ["tie"]
-    assert click(campaign, ADA, item, None, "withdrawn-key", withdrawn=True).outcome == "new"  # type: ignore[union-attr]
+    assert click(campaign, ADA, item, None, "withdrawn-key", withdrawn=True).outcome == "new"
     assert campaign.preferences.answers.is_empty()
     with campaign.reading() as tx:
         chosen = select(preferences.c.value, preferences.c.withdrawn).order_by(preferences.c.id)
@@ -223,7 +223,7 @@ def test_a_pair_and_a_paper_of_the_same_number_are_not_mixed(campaign: Campaign)
         values = row._asdict() | {"id": number, "left_id": row.right_id, "right_id": row.left_id}
         if tx.execute(select(pairs).where(pairs.c.id == number)).first() is None:
             tx.execute(pairs.insert().values(values))
-    assert click(campaign, graded, number, 1, "on-the-list").outcome == "new"  # type: ignore[union-attr]
+    assert click(campaign, graded, number, 1, "on-the-list").outcome == "new"
     assert campaign.preferences.answers.is_empty()
     assert campaign.qrels("j2").table["relevance"].to_list() == [1]
 
