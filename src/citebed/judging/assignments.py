@@ -470,7 +470,7 @@ def load_judge_list(tx: Transaction, form: FormRow, find_abstract: AbstractLooku
                 for paper in sides.get(item, (item,)) if number == question and paper in entries
             ]  # fmt: skip
             if listed:
-                papers.append(listed[0]._replace(other=listed[1] if item in sides else None))
+                papers.append(listed[0]._replace(other=next(iter(listed[1:]), None)))
         return tuple(papers)
 
     shown: list[ListedQuestion] = []
