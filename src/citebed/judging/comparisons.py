@@ -219,7 +219,8 @@ def _strengths(answers: pl.DataFrame) -> pl.DataFrame:
         asked = rows.select(first="left", second="right", preferred=winner, cluster="judge_id")
         scored = score_preferences(asked if judges > 1 else asked.drop("cluster"), prior=PRIOR)
         named = scored.rename({"item": "doc_id"}).with_columns(query_id=pl.lit(query_id))
-        tables.append(named.with_columns(judges=pl.lit(judges)).select(*kinds).cast(pl.Schema(kinds)))
+        named = named.with_columns(judges=pl.lit(judges)).select(*kinds)
+        tables.append(named.cast(pl.Schema(kinds)))
     return pl.concat(tables)
 
 
