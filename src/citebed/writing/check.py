@@ -166,6 +166,12 @@ class _Reference(NamedTuple):
     column: int = 1
     raw: RawEntry | None = None
 
+    @property
+    def label(self) -> str:
+        """The key, or the title for an id that means nothing to the user."""
+        title = self.stated.title[:_TITLE_LETTERS]
+        return title if title and _ITEM_ID.fullmatch(self.key) else self.key
+
 
 _Finding = dict[str, Any]
 
@@ -175,7 +181,7 @@ def _finding(
 ) -> _Finding:
     """Return a row of the findings; ``about`` are ``printed``, ``record`` and ``nearest``."""
     return {
-        "kind": kind, "severity": KINDS[kind][0], "key": at.key, "file": at.file,
+        "kind": kind, "severity": KINDS[kind][0], "key": at.label, "file": at.file,
         "line": at.line, "column": at.column, "message": message,
         "printed": "", "record": "", "nearest": "", **about,
         **dict(zip(_FIX, fix or [None] * len(_FIX), strict=True)),
@@ -204,9 +210,7 @@ def check_draft(
     for number, entry in enumerate(read.cited.entries, 1):
         if entry.key not in in_files:
             named = (places[name] for name in (entry.key, entry.doi) if name in places)
-            place = entry.place or next(named, Place())
-            key = entry.title[:_TITLE_LETTERS] if _ITEM_ID.fullmatch(entry.key) else entry.key
-            key = key or str(number)
+            place, key = entry.place or next(named, Place()), entry.key or str(number)
             stated = stated_from_text(entry.text, entry.title)
             printed.append(_reference_at(read, key, place)._replace(stated=stated))
     if read.passages or read.cited.entries or not read.library:
@@ -283,7 +287,7 @@ def _make_report(
     for each, verdict in zip(references, verdicts, strict=bool(verdicts)):
         stated, nearest = each.stated, verdict.nearest
         rows.append({
-            "key": each.key, "file": each.file, "line": each.line, "verdict": verdict.name,
+            "key": each.label, "file": each.file, "line": each.line, "verdict": verdict.name,
             "title": stated.title, "doc_id": verdict.doc_id, "nearest": nearest,
             "nearest_id": verdict.document.doc_id if verdict.document else None,
             "message": verdict.reason,

@@ -241,22 +241,19 @@ class _Finder:
             for number, span in spans.items():
                 if span.style.is_name and span.written in entries:
                     continue  # an entry of the bibliography has this name
+                if span.style is _LATEX:  # its file has no citation; use the style of the draft
+                    span = span._replace(style=self._style)  # noqa: PLW2901
                 if number in sentences:
                     at = sentences[number][0]
                     passage = self.draft.passages[at[0]]
-                    gap = self._gap(path, self._with_style(span), passage, at[1])
-                    yield (*at, span.start), gap
+                    yield (*at, span.start), self._gap(path, span, passage, at[1])
                 elif number in elsewhere:  # outside of prose, such as in a table
                     data = self.files[path]
                     start, end = data.rfind(b"\n", 0, span.start) + 1, data.find(b"\n", span.end)
                     line = data[start : end if end >= 0 else None].decode("utf-8", "replace")
                     words = _WORD.findall(re.sub(r"\\[A-Za-z]+", " ", span.lead or line))
                     passage = Passage(" ".join(words), sentences=(" ".join(words),), number=0)
-                    yield (*at, span.start), self._gap(path, self._with_style(span), passage, 0)
-
-    def _with_style(self, span: Span) -> Span:
-        """Return a span of a file without citations in the style of the whole draft."""
-        return span._replace(style=self._style) if span.style is _LATEX else span
+                    yield (*at, span.start), self._gap(path, span, passage, 0)
 
     @cached_property
     def _style(self) -> Style:

@@ -228,17 +228,16 @@ def _evidence(
 ) -> tuple[CandidateDocument, str] | None:
     """Return the document and the reason that show that a work does not exist, if any."""
     titled = [
-        each
-        for each in ordered
+        each for each in ordered
         if each.title.relation == "same" and not each.title.is_cut and each.known.authors
-    ]
+    ]  # fmt: skip
     if titled and stated.authors and all(each.authors.relation == "other" for each in titled):
         # The record that agrees most: another work may have this title, but hardly in the same
         # year and venue.
         best = max(titled, key=lambda each: (bool(each.named), each.is_same_issue))
-        is_other_kind = stated.is_parsed and all(best.kinds) and len({*best.kinds}) > 1
-        other_venue = stated.is_parsed and bool(stated.venue and best.known.venue)
-        is_unclear = best.same_venue is None and not (is_other_kind or other_venue)
+        is_other_kind = all(best.kinds) and len({*best.kinds}) > 1
+        is_elsewhere = is_other_kind or (stated.venue and best.known.venue)
+        is_unclear = best.same_venue is None and not (stated.is_parsed and is_elsewhere)
         agrees = best.years_apart == 0 and is_unclear
         fewest = 2 if best.named or best.is_same_issue else 3 if agrees else 6
         is_near = best.named or (best.years_apart or 0) <= _FAR_APART
@@ -271,24 +270,19 @@ def _blend(
     for (head, first), (tail, last) in product(heads, tails):
         if head + tail < len(ours) or max(head, tail) >= len(ours) or first is last:
             continue
+        both = (first, last)
+        authors = [compare_authors(stated.authors, each.known.authors) for each in both]
         # A short piece is evidence if one of the works agrees in authors, year and venue.
-        is_short = min(head, tail) < _LONG_PIECE
         of_one = any(
-            _has_same_authors(stated, each) and each.is_same_issue if is_short
+            names.relation == "same" and each.is_same_issue
+            if min(head, tail) < _LONG_PIECE
             else each.years_apart == 0 and each.same_venue is not False
-            for each in (first, last)
-        )  # fmt: skip
-        shares = (
-            compare_authors(stated.authors, each.known.authors).share for each in (first, last)
+            for each, names in zip(both, authors, strict=True)
         )
-        if of_one and all(shares):
+        if of_one and all(names.share for names in authors):
             reason = f"its title joins the titles of two works, with '{last.known.title}'"
             return first.known, reason
     return None
-
-
-def _has_same_authors(stated: StatedReference, each: Comparison) -> bool:
-    return compare_authors(stated.authors, each.known.authors).relation == "same"
 
 
 def _common(left: Sequence[str], right: Sequence[str]) -> int:

@@ -13,6 +13,9 @@ import pytest
 import citebed
 from citebed.cli.app import main
 from citebed.drafts import parse_draft
+from citebed.drafts.parsed_draft import Block, Origin, ParsedDraft, Raw
+from citebed.drafts.prose import make_passages
+from citebed.drafts.records import Cited, Draft, Entry, Place
 from citebed.errors import CitebedError
 from citebed.report.draft_check import check_lines
 from citebed.writing.bib_fixes import Fix, apply_fixes
@@ -364,6 +367,19 @@ def test_entries_that_import_mends_are_broken(tmp_path: Path, entry: str, messag
     library.write_text(f"@misc{{fine, title={{Ferns}}}}\n{entry}\n")
     found = check_draft(library, None).findings
     assert found.select("kind", "line", "message").rows() == [("broken-entry", 2, message)]
+
+
+def test_references_of_word_are_named_by_title(collection: Path) -> None:
+    """The keys in a Word file are ids of the author's Zotero library."""
+    parsed = ParsedDraft(entries=[Entry("3GKMD43T", "Ash. Oaks of Old. 1999", "Oaks of Old")])
+    words = f"Oaks grow slowly in the old forests {parsed.cite(['3GKMD43T'])}."
+    parsed.blocks.append(Block(words, Raw(words, [Origin(0, Place("", 7))])))
+    cited = Cited(keys=("3GKMD43T",), entries=tuple(parsed.entries))
+    draft = Draft(make_passages(parsed), cited=cited, file="draft.docx")
+    report = check_draft(draft, citebed.open(collection), CheckOptions(complete=True))
+    (row,) = report.rows
+    assert (row["kind"], row["key"], row["line"]) == ("not-found", "Oaks of Old", 7)
+    assert report.references["key"].to_list() == ["Oaks of Old"]
 
 
 def test_a_chapter_needs_the_bibliography_of_its_draft(tmp_path: Path, collection: Path) -> None:
