@@ -487,7 +487,8 @@ def main() -> None:
             for name, (weights, constant) in both:
                 named = dict(zip(claims.FEATURES, weights.round(4).tolist(), strict=True))
                 values[name] = {"constant": round(constant, 4), "weights": named}
-            MODEL.write_text(json.dumps(values, indent=1) + "\n")
+            lines = (f"{json.dumps(name)}: {json.dumps(value)}" for name, value in values.items())
+            MODEL.write_text("{\n" + ",\n".join(lines) + "\n}\n")
     if given.only in (None, "suggestions"):
         tables["suggestions"] = suggestion_rows(given.work, data)
     for name, lines in tables.items():
