@@ -48,9 +48,12 @@ local function run()
   vim.api.nvim_win_set_cursor(0, { vim.fn.line("."), (out.after:find("porter")) })
   local hover = request("textDocument/hover")
   out.hover = hover and hover.contents.value
-  vim.wait(20000, function() return #vim.diagnostic.get(0) > 0 end, 50)
-  local found = vim.diagnostic.get(0)
-  out.diagnostic = found[1] and found[1].message
+  -- until the server has checked the completed text, it reports the text before
+  vim.wait(20000, function()
+    local found = vim.diagnostic.get(0)
+    out.diagnostic = found[1] and found[1].message
+    return out.diagnostic and out.diagnostic:find("porter")
+  end, 50)
   local range = vim.lsp.util.make_range_params().range
   local actions = request("textDocument/codeAction", { range = range, context = { diagnostics = {} } })
   out.action = actions and actions[1] and actions[1].title
