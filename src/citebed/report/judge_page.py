@@ -28,6 +28,7 @@ _HEADINGS = {"trust": "Can it be trusted?", "do": "What to do", "grades": "Grade
 
 
 def _points(value: float) -> str:
+    value = max(-1.0, min(1.0, value))  # intervals from few queries go beyond
     return f"{100 * value:+.0f}" if round(100 * value) else "0"
 
 
