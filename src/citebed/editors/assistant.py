@@ -44,14 +44,7 @@ try:
         UnexpectedToolError,
     )
     from mcp.shared.exceptions import MCPError
-    from mcp_types import (
-        INVALID_PARAMS,
-        CallToolResult,
-        InputRequiredResult,
-        ListResourcesResult,
-        Resource,
-        ToolAnnotations,
-    )
+    from mcp_types import INVALID_PARAMS, ListResourcesResult, Resource, ToolAnnotations
 finally:
     del BaseModel.model_config["defer_build"]
 
@@ -448,9 +441,7 @@ _TITLES = {
 class _Server(MCPServer):
     """Explains wrong arguments in plain words, and reports progress while a tool is at work."""
 
-    async def call_tool(
-        self, name: str, arguments: dict[str, Any], context: Any = None
-    ) -> CallToolResult | InputRequiredResult:
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
         """Call a tool."""
         tools = {each.name: each.input_schema["properties"] for each in await self.list_tools()}
         if name not in tools:
@@ -460,12 +451,12 @@ class _Server(MCPServer):
             raise ToolError(f"{name} has no argument {shorten(repr(each))}; it has {own}")
 
         async def report() -> None:
-            for second in itertools.count(1):
+            for second in itertools.count(1) if context else ():
                 await asyncio.sleep(1)
                 what = f"{second} s; the first call loads the collection, and may take a minute"
                 await context.report_progress(second, None, what)
 
-        reporting = asyncio.ensure_future(report()) if context is not None else None
+        reporting = asyncio.ensure_future(report())
         try:
             return await super().call_tool(name, arguments, context)
         except UnexpectedToolError:
@@ -476,8 +467,7 @@ class _Server(MCPServer):
                 message = _explain(name, error.__cause__)
             raise ToolError(message) from error
         finally:
-            if reporting is not None:
-                reporting.cancel()
+            reporting.cancel()
 
 
 def _explain(name: str, wrong: ValidationError) -> str:

@@ -363,12 +363,10 @@ class CitebedServer(LanguageServer):
         self.workspace._create_text_document = made  # type: ignore[method-assign]
         given = params.initialization_options
         if isinstance(given, dict):
-            for name, kind, what in (
-                ("collection", str, "a folder"),
-                ("diagnostics", bool, "false"),
-            ):
-                if not isinstance(given.get(name, kind()), kind):
-                    self._tell(f"the setting '{name}' is {given[name]!r}, expected {what}; ignored")
+            settings = [("collection", str, "a folder"), ("diagnostics", bool, "true or false")]
+            for name, expected, what in settings:
+                if not isinstance(value := given.get(name), expected | None):
+                    self._tell(f"the setting '{name}' is {value!r}, expected {what}; ignored")
             self._checks = given.get("diagnostics") is not False
             wanted = given.get("collection")
             if self._given is None and isinstance(wanted, str) and wanted:

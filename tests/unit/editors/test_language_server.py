@@ -339,7 +339,7 @@ def test_wrong_settings_are_named(tmp_path: Path) -> None:
                                      if each.get("method") == "window/showMessage"])  # fmt: skip
         assert told[:2] == [
             "citebed: the setting 'collection' is 5, expected a folder; ignored",
-            "citebed: the setting 'diagnostics' is 'no', expected false; ignored",
+            "citebed: the setting 'diagnostics' is 'no', expected true or false; ignored",
         ]
 
 
