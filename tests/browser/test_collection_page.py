@@ -57,7 +57,7 @@ def test_files_are_imported_by_dropping_and_the_new_paper_is_found(page: InBrows
     page.until(lambda: TITLE in browser.one("#results").text, "the new paper is not found")
 
 
-def test_what_cannot_be_read_is_told(page: InBrowser) -> None:
+def test_what_cannot_be_read_is_reported(page: InBrowser) -> None:
     page.room("collection", 390)
     page.browser.run(DROP, "#drop", [["notes.bib", "no bibliography"]])
     page.until(lambda: page.browser.one(".job").get_attribute("data-state") == "failed")
@@ -65,7 +65,7 @@ def test_what_cannot_be_read_is_told(page: InBrowser) -> None:
     assert page.browser.run("return document.documentElement.scrollWidth") <= 390
 
 
-def test_what_is_wrong_is_told_with_how_to_mend_it(page: InBrowser) -> None:
+def test_what_is_wrong_is_reported_with_how_to_fix_it(page: InBrowser) -> None:
     page.room("collection")
     page.press("v")
     page.until(lambda: page.browser.all("#findings details"), "nothing was found out")

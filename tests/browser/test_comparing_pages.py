@@ -100,7 +100,7 @@ def test_undo_taking_back_and_another_tab(served: Served, pairs: dict[str, str])
     served.until(lambda: browser.one("#progress").text == "1 of 24 judged", "the tab is old")
 
 
-def test_two_papers_stand_side_by_side_or_one_above_the_other(
+def test_two_papers_are_side_by_side_or_one_above_the_other(
     served: Served, pairs: dict[str, str]
 ) -> None:
     corners = """

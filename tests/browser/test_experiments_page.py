@@ -139,7 +139,7 @@ def test_two_runs_are_compared_and_looked_at_query_by_query(page: Page) -> None:
     assert "over time" in page.browser.one("h1").text
 
 
-def test_a_measure_or_model_that_is_wrong_is_told_and_files_of_ones_own_are_taken(
+def test_a_measure_or_model_that_is_wrong_is_reported_and_files_of_the_user_are_taken(
     page: Page, tmp_path: Path
 ) -> None:
     run = tmp_path / "mine.run"

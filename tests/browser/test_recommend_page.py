@@ -210,7 +210,7 @@ def test_not_this_is_gone_and_stays_gone_until_it_is_brought_back(page: Page) ->
     assert page.workbench.complaints() == []
 
 
-def test_good_ranks_anew_at_once_and_is_a_judgement(page: Page) -> None:
+def test_good_ranks_again_at_once_and_is_a_judgement(page: Page) -> None:
     page.write(TEXT)
     before = page.found()
     page.answered(lambda: page.act(before[-1], "good"))

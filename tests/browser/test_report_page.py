@@ -170,7 +170,7 @@ def test_a_query_is_chosen_by_the_keyboard(browser: Any, page: Path) -> None:
     assert browser.run("return document.activeElement.textContent") == "Query q1"
 
 
-def test_both_rankings_stand_side_by_side(browser: Any, page: Path) -> None:
+def test_both_rankings_are_side_by_side(browser: Any, page: Path) -> None:
     browser.open(page)
     browser.all(f"{LIST} .choose")[2].click()
     base, new = browser.all(".sides > div")

@@ -79,6 +79,6 @@ def test_a_failing_case_is_made_smaller(worker: Worker) -> None:
     assert small.files == {}
 
 
-def test_readers_and_verbs_are_told_apart() -> None:
+def test_readers_and_verbs_are_distinguished() -> None:
     names = [name for name in targets() if name.startswith("read ")]
     assert names == [f"read {name}" for name in readers.READERS]

@@ -12,7 +12,7 @@ KEPT = sorted((Path(__file__).parent / "kept").glob("*.json"))
 
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
-def test_a_failure_that_was_mended_stays_so(path: Path, worker: Worker) -> None:
+def test_a_failure_that_was_repaired_stays_so(path: Path, worker: Worker) -> None:
     case = case_of(path.read_text())
     assert case.why
     answer = worker.ask(case=case.to_json())

@@ -42,7 +42,7 @@ def test_the_answer_is_that_of_one_machine(
     assert tasks[work.name, cluster.on]
 
 
-def test_whoever_is_killed_nothing_is_lost(
+def test_after_any_kill_nothing_is_lost(
     work: Work, folder: Path, cluster: Cluster, plain: Plain
 ) -> None:
     """The driver, which leaves nothing half-written; and in the second try, a worker."""

@@ -11,7 +11,7 @@ from citebed.retrieval.models import model_of
 from citebed.timeline.filters import parse_filter
 
 
-def test_a_call_and_what_stands_behind_it() -> None:
+def test_a_call_and_what_follows_it() -> None:
     assert parse_call("AP( rel = 2 )@R") == (Call("AP", (("rel", 2),)), "@R")
     assert parse_call("names") == (Call("names"), "")
     with pytest.raises(SpecError, match="this bracket is never closed"):
@@ -30,7 +30,7 @@ def test_a_filter_that_cannot_be_read_says_how_it_is_written(written: str) -> No
         parse_filter(written)
 
 
-def test_an_unknown_parameter_is_told_alike_everywhere() -> None:
+def test_an_unknown_parameter_is_reported_alike_everywhere() -> None:
     said = {
         lambda: measure("RBP(q=0.5)"): "unknown parameter of RBP 'q'",
         lambda: model_of("bm25(k=1)"): "unknown parameter of bm25 'k'",

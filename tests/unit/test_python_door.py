@@ -124,7 +124,7 @@ def test_an_open_collection_has_the_verbs_of_collecting(
 
 
 @pytest.mark.parametrize("given", [3, None, 2.5, b"bytes", ["BM25 is hard to beat.", 3]])
-def test_what_is_no_text_is_refused_with_its_type(given: object) -> None:
+def test_a_binary_file_is_refused_with_its_type(given: object) -> None:
     with pytest.raises(citebed.CitebedError, match=r"expected a text.* found .* type \w+"):
         citebed.open("mine").recommend(given)  # type: ignore[arg-type]
 
@@ -142,7 +142,7 @@ def test_a_text_on_nothing_in_the_collection_is_a_note_at_both_doors(
 
 
 @pytest.mark.parametrize("name", ["paper.txet", "paper.text", "paper.TXE", "sub/paper.ipnb"])
-def test_a_file_name_with_a_slip_is_no_text(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_name_with_a_slip_is_not_text(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(citebed.CitebedError, match="there is no file"):
         citebed.open("mine").recommend(name)
     assert main(["recommend", "mine", name]) == 1

@@ -125,7 +125,7 @@ def test_five_relevant_documents_tell_how_they_come() -> None:
 
 
 @pytest.mark.parametrize(("last", "count"), [(200, 200), (201, 0)])
-def test_a_range_of_more_than_two_hundred_numbers_is_no_marker(last: int, count: int) -> None:
+def test_a_range_of_more_than_two_hundred_numbers_is_not_a_marker(last: int, count: int) -> None:
     assert len(cites_of(f"1-{last}") or ()) == count
 
 

@@ -158,7 +158,7 @@ def test_workers_that_never_answer_do_not_keep_ctrl_c_waiting(
         answers.set()
 
 
-def test_a_folder_that_somebody_has_locked_is_an_error(
+def test_a_folder_that_is_locked_is_an_error(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A process that can read a folder can lock it."""

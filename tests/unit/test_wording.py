@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from citebed.wording import for_terminal, json_text, printable
 
 
-def test_bytes_that_are_no_text_are_spelled() -> None:
+def test_bytes_that_are_not_text_are_spelled() -> None:
     assert printable(os.fsdecode(b"caf\xe9.run")) == "caf\\xe9.run"
     assert printable("\ud800") == "\\ud800"
     assert printable("caf\\udce9") == "caf\\udce9"

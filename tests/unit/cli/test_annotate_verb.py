@@ -104,7 +104,7 @@ def test_bad_input_is_explained(run: Run, words: tuple[str, ...], said: str) -> 
     assert not Path("out").exists()
 
 
-def test_two_papers_of_one_name_are_told(run: Run) -> None:
+def test_two_papers_of_one_name_are_reported(run: Run) -> None:
     Path("more").mkdir()
     Path("more/elms.pdf").write_bytes(SMALL_PAPER)
     code, _, err = run("annotate", "elms.pdf", "more/elms.pdf", "-o", "out")

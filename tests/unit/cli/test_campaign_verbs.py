@@ -62,7 +62,7 @@ def test_every_table_is_rows_for_programs(capsys: pytest.CaptureFixture[str]) ->
     assert all(row["outcome"] == "known already" for row in _rows("returns cr26 inbox", capsys))
 
 
-def test_what_closing_phase_one_does_is_told_before(
+def test_what_closing_phase_one_does_is_reported_before(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "cr27"
@@ -98,7 +98,7 @@ def test_pools_have_what_was_marked_and_go_out_once(capsys: pytest.CaptureFixtur
     assert "wrote 0 mails" in capsys.readouterr().out
 
 
-def test_what_was_not_read_is_told_with_its_line_and_code_1(
+def test_what_was_not_read_is_reported_with_its_line_and_code_1(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     Path("odd.txt").write_text("no form\n")
@@ -141,7 +141,9 @@ def test_a_backup_comes_back_elsewhere(capsys: pytest.CaptureFixture[str]) -> No
         ("restore new papers.csv --collection mine", "papers.csv"),
     ],
 )
-def test_wrong_words_are_told(command: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_words_are_reported(
+    command: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     _do(command, 1)
     told = capsys.readouterr().err
     assert said in told

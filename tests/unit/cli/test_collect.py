@@ -99,7 +99,7 @@ def test_stats_for_people_and_for_programs(run: Run, tmp_path: Path) -> None:
     assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_lint_finds_counts_and_tells_how_to_mend(run: Run, tmp_path: Path) -> None:
+def test_lint_finds_counts_and_tells_how_to_fix(run: Run, tmp_path: Path) -> None:
     (tmp_path / "in/x.qrels").write_text("q1 0 nowhere 1\nq1 0 a 1\n")
     run("import", "c", "in", "--quiet")
     code, out, _ = run("lint", "c")
@@ -231,7 +231,7 @@ def test_every_verb_shows_a_working_example(run: Run) -> None:
         assert f"Example: citebed {verb}" in out
 
 
-def test_a_bug_of_ours_is_exit_code_2(
+def test_a_bug_is_exit_code_2(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def broken(*_: object) -> None:

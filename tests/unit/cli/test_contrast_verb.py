@@ -281,7 +281,7 @@ def test_one_way_to_print(invoke: Invoke, verb: tuple[str, ...]) -> None:
     assert invoke(*verb, "--csv", "--format", "csv")[0] == 0
 
 
-def test_files_of_one_name_are_told_apart(invoke: Invoke) -> None:
+def test_files_of_one_name_are_distinguished(invoke: Invoke) -> None:
     for folder in ("old", "new"):
         Path(folder).mkdir()
         write_run(Path(folder, "one.run"), {"q1": "acb", "q2": "y"})

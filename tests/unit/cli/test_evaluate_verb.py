@@ -156,13 +156,15 @@ def test_clusters_from_a_file(files: Path, capsys: pytest.CaptureFixture[str]) -
     assert "clusters:2: the query 'q00' has a second cluster" in capsys.readouterr().err
 
 
-def test_one_run_is_no_comparison(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_run_is_not_a_comparison(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["compare", str(files / "qrels" / "all.qrels"), str(files / "good.run")]
     assert main(words) == 1
     assert "a comparison needs two or more" in capsys.readouterr().err
 
 
-def test_runs_of_one_name_are_told_apart(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_of_one_name_are_distinguished(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (files / "old").mkdir()
     text = (files / "poor.run").read_text()
     for name in ("good.txt", "old/poor.run"):

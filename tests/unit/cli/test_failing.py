@@ -34,7 +34,7 @@ def fail_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
         (PANIC("called `unwrap()`: Os { No space left on device (os error 28) }"), "No space left"),
     ],
 )
-def test_errors_of_the_machine_are_told_in_a_line(
+def test_errors_of_the_machine_are_reported_in_a_line(
     error: BaseException,
     said: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -48,7 +48,7 @@ def test_errors_of_the_machine_are_told_in_a_line(
 
 
 @pytest.mark.parametrize("kind", [PANIC, RecursionError, TypeError])
-def test_everything_else_is_a_bug_of_ours(
+def test_everything_else_is_a_bug(
     kind: type[BaseException],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -60,7 +60,7 @@ def test_everything_else_is_a_bug_of_ours(
     assert "CITEBED_DEBUG" in err
 
 
-def test_ctrl_c_that_a_library_turned_into_a_panic_is_no_bug(
+def test_ctrl_c_that_a_library_turned_into_a_panic_is_not_a_bug(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     panic = PANIC("called `Result::unwrap()`: PyErr { type: <class 'KeyboardInterrupt'>, value: ")

@@ -171,7 +171,7 @@ def test_every_kind_of_call_fails(here: Path, failing: Victims, verb: Verb, erro
 
 @pytest.mark.parametrize("kind", ["make", "write"])
 @pytest.mark.parametrize("verb", ["restore", "new"])
-def test_a_campaign_whose_folder_cannot_be_written_is_begun_anew(
+def test_a_campaign_whose_folder_cannot_be_written_is_begun_again(
     here: Path, failing: Victims, verb: str, kind: str
 ) -> None:
     """Else its database has it, and no folder to open it by."""

@@ -127,7 +127,7 @@ def test_what_is_left_out_is_counted_and_told(run: Run) -> None:
         (["s.jsonl", "-t", "t.jsonl", "--analyser", "x"], "matches names only"),
     ],
 )
-def test_what_the_user_can_mend_is_said(run: Run, arguments: list[str], what: str) -> None:
+def test_what_the_user_can_fix_is_said(run: Run, arguments: list[str], what: str) -> None:
     code, out, err = run("filter", *arguments)
     assert (code, out) == (1, "")
     assert what in err
@@ -148,7 +148,7 @@ def test_a_collection_is_a_stream_by_date(run: Run) -> None:
     assert [name.split("-")[-1] for name in table["doc_id"]] == ["x3", "x1"]
 
 
-def test_a_collection_without_dates_is_no_stream(run: Run) -> None:
+def test_a_collection_without_dates_is_not_a_stream(run: Run) -> None:
     Path("in").mkdir()
     Path("in/refs.bib").write_text(BIB.splitlines()[1])
     assert run("import", "c", "in", "-q")[0] == 0
@@ -200,14 +200,14 @@ def test_a_collection_is_not_written_over(run: Run) -> None:
         assert run("filter", "c", "-t", "t.jsonl", "-o", "c/a.run.gz", "--overwrite")[0] == 0
 
 
-def test_a_pipe_is_no_stream(run: Run) -> None:
+def test_a_pipe_is_not_a_stream(run: Run) -> None:
     os.mkfifo("pipe")
     code, _, err = run("filter", "pipe", "-t", "t.jsonl")
     assert code == 1
     assert "'pipe' is a pipe. Use a regular file" in err
 
 
-def test_a_folder_is_no_output(run: Run) -> None:
+def test_a_folder_is_not_an_output(run: Run) -> None:
     code, _, err = run("filter", "s.jsonl", "-t", "t.jsonl", "-o", ".")
     assert code == 1
     assert "is a folder" in err
@@ -217,7 +217,7 @@ def test_a_folder_is_no_output(run: Run) -> None:
 
 
 @pytest.mark.parametrize(("model", "packed"), [("names", False), ("incremental", True)])
-def test_a_document_that_comes_again_is_told_and_timeline_takes_the_run(
+def test_a_document_that_comes_again_is_reported_and_timeline_takes_the_run(
     run: Run, model: str, packed: bool
 ) -> None:
     run("filter", "s.jsonl", "-t", "t.jsonl", "-m", model, "-o", "once.run")
@@ -270,7 +270,7 @@ def test_the_list_goes_over_nothing_else(run: Run, listed: str, what: str) -> No
     assert sorted(path.name for path in Path().iterdir()) == ["link", "s.jsonl", "t.jsonl"]
 
 
-def test_what_was_given_in_vain_is_told(run: Run) -> None:
+def test_what_was_given_in_vain_is_reported(run: Run) -> None:
     lines(Path("t.jsonl"), [*TOPICS, {"query_id": "yew", "training": ["nix"]}])
     Path("q").write_text("oak 0 b 1\nfig 0 b 1\n" + "".join(f"elm 0 x{n} 1\n" for n in range(6)))
     options = ("-m", "incremental", "-j", "q", "-o", "out.run")

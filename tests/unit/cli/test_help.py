@@ -30,7 +30,7 @@ def test_help_is_a_word_too(
     assert capsys.readouterr().out == expected != ""
 
 
-def test_help_for_a_verb_that_is_none_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_for_a_verb_that_is_invalid_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["help", "recomend"]) == 1
     assert "recomend" in capsys.readouterr().err
 

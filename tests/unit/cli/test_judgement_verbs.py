@@ -203,7 +203,7 @@ def test_a_pool(call: Run) -> None:
         (("expand", "a.qrels", "--cocited", "b.qrels", "-o", "x"), "b.qrels:1: found 4 fields"),
     ],
 )
-def test_mistakes_are_told_and_nothing_is_written(
+def test_mistakes_are_reported_and_nothing_is_written(
     call: Run, arguments: tuple[str, ...], message: str
 ) -> None:
     code, out, err = call("qrels", *arguments)
@@ -324,7 +324,7 @@ def test_expanding_from_a_file(call: Run) -> None:
     )[0] == 1  # fmt: skip
 
 
-def test_sets_of_one_name_are_told_apart(call: Run) -> None:
+def test_sets_of_one_name_are_distinguished(call: Run) -> None:
     Path("old").mkdir()
     Path("old/a.qrels").write_text(B)
     here = Path.cwd().name

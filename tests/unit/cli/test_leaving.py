@@ -23,7 +23,7 @@ def test_output_and_exit_code_are_whole() -> None:
     assert "unknown measure 'nope'" in done.stderr
 
 
-def test_a_reader_that_leaves_early_is_no_error() -> None:
+def test_a_reader_that_leaves_early_is_not_an_error() -> None:
     with subprocess.Popen(
         [*COMMAND, "measures"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:

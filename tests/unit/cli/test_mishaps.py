@@ -75,7 +75,7 @@ def test_what_has_no_document_but_queries_is_something(run: Run) -> None:
 # --- the report -------------------------------------------------------------------------------
 
 
-def test_what_became_of_each_new_file_is_told_and_old_problems_once(run: Run) -> None:
+def test_what_became_of_each_new_file_is_reported_and_old_problems_once(run: Run) -> None:
     Path("b.bib").write_text(BIB.replace("{a,", "{other,") + MORE)
     _, out, _ = run("import", "c", "b.bib", "note.txt")
     assert "b.bib: 2 records, 1 document of its own, 1 merged with others" in " ".join(out.split())
@@ -91,12 +91,12 @@ def test_what_became_of_each_new_file_is_told_and_old_problems_once(run: Run) ->
     assert open_collection("c").problems.height == 2
 
 
-def test_a_copy_is_told_of(run: Run) -> None:
+def test_a_copy_is_reported(run: Run) -> None:
     shutil.copy("a.bib", "copy.bib")
     assert "copy.bib: the same as a.bib, which was read" in run("import", "c", "copy.bib")[1]
 
 
-def test_a_problem_that_stays_in_a_changed_file_is_told_again(run: Run) -> None:
+def test_a_problem_that_stays_in_a_changed_file_is_reported_again(run: Run) -> None:
     Path("b.bib").write_text(MORE)
     run("import", "c", "b.bib")
     Path("b.bib").write_text(MORE.replace("Writing", "Arguing"))
@@ -136,7 +136,7 @@ def test_recommending_from_a_read_only_folder_without_an_index(
     assert "c has no index yet. The folder is read-only: build one in a copy of it" in err
 
 
-def test_a_folder_that_may_not_be_made_is_told_of(
+def test_a_folder_that_may_not_be_made_is_reported(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(self: Path, *_: object, **__: object) -> None:
@@ -162,7 +162,7 @@ def damage(how: str, path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["cut", "empty", "text", "flipped", "missing"])
-def test_damaged_documents_are_named_with_how_to_mend(how: str, run: Run) -> None:
+def test_damaged_documents_are_named_with_how_to_fix(how: str, run: Run) -> None:
     Path("with blank.bib").write_text("@misc{z, title={In a File with a Blank}}")
     run("import", "c", "with blank.bib")
     run("index", "c")
@@ -183,7 +183,7 @@ def _more(verb: str) -> tuple[str, ...]:
     return {"recommend": ("reading",), "forget": ("a.bib",), "index": ("--rebuild",)}.get(verb, ())
 
 
-def test_damaged_queries_are_made_anew_by_an_import(run: Run) -> None:
+def test_damaged_queries_are_rebuilt_by_an_import(run: Run) -> None:
     Path("q.jsonl").write_text('{"query_id": "q", "text": "reading"}\n')
     run("import", "c", "q.jsonl")
     path = Path("c/queries/q.jsonl")
@@ -195,7 +195,7 @@ def test_damaged_queries_are_made_anew_by_an_import(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("run")
-def test_a_panic_for_want_of_room_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_panic_for_want_of_room_is_reported_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
     def panic(*_: object) -> None:
         raise pl.exceptions.PanicException("called `unwrap()`: full (os error 28)")
 

@@ -52,7 +52,7 @@ def test_a_verb_that_prints_ids_of_formulas(
     assert "4 cells" in err
 
 
-def test_names_that_are_no_text(capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_that_are_not_text(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [{"run": os.fsdecode(b"caf\xe9")}]
     print_csv(rows)
     print_json(rows)

@@ -29,7 +29,7 @@ def test_both_ways_of_writing(typed: str, meant: str) -> None:
 
 
 @pytest.mark.parametrize("words", ["--pair a", "--pair a --plots p"])
-def test_one_run_is_no_pair(words: str) -> None:
+def test_one_run_is_not_a_pair(words: str) -> None:
     with pytest.raises(CitebedError, match="--pair takes two runs"):
         split_pairs(words.split())
 

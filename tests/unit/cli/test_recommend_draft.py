@@ -500,7 +500,7 @@ def test_what_is_typed_is_meant(run: Run) -> None:
         assert answers(run, text), text
 
 
-def test_words_that_hold_a_sentence_together_are_no_reason(run: Run) -> None:
+def test_words_that_hold_a_sentence_together_are_not_reason(run: Run) -> None:
     rows = answers(run, "We say how they have been, and which of these were oaks with others.")
     assert [row["key"] for row in rows] == ["oak-mine"], "not those that only have 'and its'"
     assert rows[0]["terms"] == ["oaks"]
@@ -510,7 +510,7 @@ def test_words_that_hold_a_sentence_together_are_no_reason(run: Run) -> None:
 
 
 @pytest.mark.parametrize("name", ["refs.bib", "in/zotero.json", "in/export.bib"])
-def test_records_are_no_draft(run: Run, name: str) -> None:
+def test_records_are_not_a_draft(run: Run, name: str) -> None:
     code, out, err = run("recommend", "c", name)
     assert (code, out) == (1, "")
     assert f"{name}: this is a bibliography" in err

@@ -79,7 +79,7 @@ def test_the_first_run_is_the_baseline_unless_one_is_named(invoke: Invoke) -> No
     assert "compared with two," in page().xpath("string(//section[@id='comparison']//caption)")
 
 
-def test_an_unknown_baseline_is_told_and_nothing_is_written(invoke: Invoke) -> None:
+def test_an_unknown_baseline_is_reported_and_nothing_is_written(invoke: Invoke) -> None:
     code, _, err = invoke(*FILES, "--baseline", "twoo")
     assert code == 1
     assert "Did you mean 'two'?" in err
@@ -160,7 +160,7 @@ def test_figures_are_written_and_the_same_twice(invoke: Invoke) -> None:
         (("--figures", "one.run"), "is a file"),
     ],
 )
-def test_what_cannot_be_done_is_told(invoke: Invoke, words: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_done_is_reported(invoke: Invoke, words: tuple[str, ...], said: str) -> None:
     before = sorted(Path().iterdir())
     code, _, err = invoke(*FILES, *words)
     assert (code, said in err) == (1, True), err
@@ -188,7 +188,7 @@ def test_an_older_page_stays_when_making_a_new_one_fails(
     assert sorted(Path().iterdir()) == before
 
 
-def test_runs_of_one_name_are_told_apart(invoke: Invoke) -> None:
+def test_runs_of_one_name_are_distinguished(invoke: Invoke) -> None:
     Path("one.txt").write_text(Path("two.run").read_text())
     assert invoke("j.qrels", "one.run", "one.txt", "--baseline", "one.txt")[0] == 0
     assert data()["base"] == 1

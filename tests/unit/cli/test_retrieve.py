@@ -99,7 +99,7 @@ def test_index_with_own_word_vectors_and_back(
     assert not report["vectors_gone"]
 
 
-def test_own_word_vectors_that_are_gone_are_told(
+def test_own_word_vectors_that_are_gone_are_reported(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
@@ -162,7 +162,7 @@ def test_search_writes_a_run_and_says_how(run: Run, tmp_path: Path) -> None:
     assert {"command", "time", "seed", "sha256", "notes", "made_by"} <= set(about)
 
 
-def test_search_overwrites_only_when_told(run: Run, tmp_path: Path) -> None:
+def test_search_overwrites_only_when_asked(run: Run, tmp_path: Path) -> None:
     arguments = ("search", "c", "--queries", "paragraphs", "-q")
     assert run(*arguments) == (0, "", "")
     path = tmp_path / "c/runs/bm25.paragraphs.run"
@@ -423,7 +423,7 @@ def test_what_is_wrong_with_all_passages_is_said_once(run: Run, tmp_path: Path) 
         assert err.count(what) == 1
 
 
-def test_recommend_for_files_that_are_no_text(run: Run, tmp_path: Path) -> None:
+def test_recommend_for_files_that_are_not_text(run: Run, tmp_path: Path) -> None:
     for name, data, what in (
         ("a.pdf", b"%PDF-1.4\n...", "cut short"),
         ("b.tex", bytes(range(256)), "binary data"),

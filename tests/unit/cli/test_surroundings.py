@@ -45,7 +45,7 @@ def test_odd_surroundings_disturb_nobody(folder: Path) -> None:
         assert done.returncode == 0, (verb, done.stderr)
 
 
-def test_a_limit_that_is_no_number_is_told(folder: Path) -> None:
+def test_a_limit_that_is_not_a_number_is_reported(folder: Path) -> None:
     done = citebed("import c a.bib", folder, CITEBED_MAX_BYTES="abc")
     assert done.returncode == 1
     assert b"CITEBED_MAX_BYTES is 'abc'; expected a number of bytes" in done.stderr
@@ -60,7 +60,7 @@ def test_streams_may_be_closed(folder: Path, closed: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_full_disk_behind_the_output_is_told(folder: Path) -> None:
+def test_a_full_disk_behind_the_output_is_reported(folder: Path) -> None:
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
             [sys.executable, "-m", "citebed", "measures"],

@@ -66,7 +66,7 @@ BINARY = (1 + LOG3 / (1 + LOG3)) / 2
 GRADED = ((1 + 2 * LOG3 + 0.5) / (2 + LOG3 + 0.5) + LOG3 / (2 + LOG3)) / 2
 
 
-def test_relevance_is_binary_unless_told(call: Run) -> None:
+def test_relevance_is_binary_unless_asked(call: Run) -> None:
     for words, expected in (([], BINARY), (["--binary"], BINARY), (["--graded"], GRADED)):
         code, out, err = call(*BATCH, "-m", "nDCG@R", "-m", "AP", *words)
         assert (code, values(out)["nDCG@R"]) == (0, pytest.approx(expected, abs=1e-12))
@@ -203,7 +203,7 @@ def test_official_scores_entity_by_entity(call: Run) -> None:
     assert found["central", "f", "700"][:3] == [0, 2, 1]
 
 
-def test_entities_stand_at_the_cutoff_that_is_best_for_their_mean(call: Run) -> None:
+def test_entities_use_the_cutoff_that_is_best_for_their_mean(call: Run) -> None:
     _, out, _ = call("timeline", "official", "kba.txt", "other.txt", "high.txt", "-q", "--json")
     rows = json.loads(out)
     means = [row for row in rows if row.get("average") == "macro" and row["entities"] == "all"]

@@ -47,7 +47,7 @@ def run(command: Run) -> Run:
     return partial(command, "timeline")
 
 
-def test_slicings_stand_side_by_side(run: Run) -> None:
+def test_slicings_are_side_by_side(run: Run) -> None:
     """As docs/timeline.md works them out: 7/12 in weeks, 1/2 as one batch."""
     asked = ("t.qrels", "me.run", "--slice", "7d", "--slice", "all", "-m", "AP", "--no-intervals")
     code, out, _ = run(*asked)
@@ -289,7 +289,7 @@ def test_a_half_life_of_an_hour_leaves_every_query_its_own_last_slice(run: Run) 
     assert values["r"] == pytest.approx(0.0, abs=1e-9)
 
 
-def test_months_end_with_the_calendar_and_start_where_they_are_told(run: Run) -> None:
+def test_months_end_with_the_calendar_and_start_at_the_given_date(run: Run) -> None:
     code, out, _ = run("t.qrels", "me.run", "-m", "AP", "--slice", "1mo", "--to", "9999-12-30")
     assert (code, "slices from 2011-10-07T00:00:00Z to 9999-12-30" in out) == (0, True)
     Path("one.qrels").write_text(f"q 0 {START}-a 1\nq 0 {START + 3600}-b 1\n")
@@ -312,7 +312,7 @@ def test_a_mark_of_byte_order_before_a_header(run: Run) -> None:
     assert run("t.qrels", "bom.run", "-m", "AP")[0] == 0
 
 
-def test_runs_of_one_name_are_told_apart(run: Run) -> None:
+def test_runs_of_one_name_are_distinguished(run: Run) -> None:
     Path("old").mkdir()
     Path("old/me.run").write_text(Path("worse.run").read_text())
     code, out, _ = run("t.qrels", "me.run", "old/me.run", "-m", "AP", "--json")
@@ -395,7 +395,7 @@ def test_a_query_cannot_be_called_as_the_mean_is(run: Run) -> None:
     assert run("t.qrels", "me.run", "-m", "AP", "--json")[0] == 0
 
 
-def test_a_run_of_other_ids_is_told(run: Run) -> None:
+def test_a_run_of_other_ids_is_reported(run: Run) -> None:
     Path("other.run").write_text(f"q Q0 {START}-other 1 5 tag\n")
     code, out, _ = run("t.qrels", "other.run", "-m", "AP")
     assert code == 0
@@ -420,7 +420,7 @@ def test_a_filter_run_meets_judgements_of_plain_ids(run: Run) -> None:
     ("last", "slices"),
     [(67 * 366 * DAY, 68), (86 * DAY, 13), (30 * DAY, 31), (5 * DAY, 21), (3 * 3600, 4), (1800, 1)],
 )
-def test_slices_fit_the_stream_unless_told(run: Run, last: int, slices: int) -> None:
+def test_slices_fit_the_stream_unless_asked(run: Run, last: int, slices: int) -> None:
     """Years, weeks, days, hours, or the half hour in one."""
     end = START + last
     Path("s.qrels").write_text(f"q 0 {START}-a 1\nq 0 {end}-b 1\n")

@@ -132,7 +132,7 @@ def test_an_arxiv_id_is_stored_in_one_form(format: str, text: str) -> None:
         "@misc{a, note={Extends arXiv:1810.04805}, title={T}}",
     ],
 )
-def test_what_is_no_arxiv_id_of_the_paper(text: str) -> None:
+def test_not_an_arxiv_id_of_the_paper(text: str) -> None:
     assert read("bibtex", text).arxiv is None
 
 

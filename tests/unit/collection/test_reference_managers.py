@@ -789,7 +789,7 @@ def test_the_local_api_gives_what_the_database_has(
         (API, {"change_at": 100}, "changed while citebed read it"),
     ],
 )
-def test_answers_that_are_no_library(
+def test_answers_that_are_not_a_library(
     tmp_path: Path, answers: dict[str, Any], options: dict[str, int], message: str
 ) -> None:
     with serving(answers, **options) as address, pytest.raises(CitebedError, match=message):

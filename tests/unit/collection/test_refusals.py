@@ -107,7 +107,7 @@ def test_a_folder_that_became_empty_is_reported_as_missing(tmp_path: Path) -> No
     assert import_sources(tmp_path / "c", [folder]).missing == ["was/a.bib"]
 
 
-def test_a_collection_is_no_source(tmp_path: Path) -> None:
+def test_a_collection_is_not_a_source(tmp_path: Path) -> None:
     (tmp_path / "refs.bib").write_text(ONE)
     import_sources(tmp_path / "c", [tmp_path / "refs.bib"])
     with pytest.raises(CitebedError, match=r"'.*c' is itself a collection"):

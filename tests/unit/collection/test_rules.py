@@ -156,7 +156,7 @@ def test_wrong_profiles_are_refused(tmp_path: Path, text: str, message: str) -> 
     assert message in str(caught.value)
 
 
-def test_profiles_and_lists_that_are_no_text_are_reported(tmp_path: Path) -> None:
+def test_profiles_and_lists_that_are_not_text_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "mine"
     path.write_bytes(b"# mine\n# caf\xe9\n")
     for read in (load_profile, read_exclusions):

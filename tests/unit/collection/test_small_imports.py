@@ -274,7 +274,7 @@ def _changed(**columns: pl.Expr) -> Callable[[Path], None]:
         lambda path: pl.read_parquet(path).head(3).write_parquet(path),
     ],
 )
-def test_keys_that_are_damaged_or_of_other_tables_are_made_anew(
+def test_keys_that_are_damaged_or_of_other_tables_are_rebuilt(
     damage: Callable[[Path], None], with_keys: Path, tmp_path: Path
 ) -> None:
     collection = shutil.copytree(with_keys / "c", tmp_path / "c")
@@ -284,7 +284,7 @@ def test_keys_that_are_damaged_or_of_other_tables_are_made_anew(
     assert known_records.read_known_records(collection, Rules()) is not None
 
 
-def test_documents_that_another_program_wrote_are_read_anew(
+def test_documents_that_another_program_wrote_are_read_again(
     with_keys: Path, tmp_path: Path
 ) -> None:
     shutil.copytree(with_keys / "c", tmp_path / "c")

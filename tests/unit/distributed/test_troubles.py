@@ -70,7 +70,7 @@ def test_what_spark_says_is_a_sentence(said: str, expected: str) -> None:
     assert "scala" not in translate_error(RuntimeError(said + JAVA))
 
 
-def test_errors_of_ours_are_left_as_they_are() -> None:
+def test_citebeds_errors_are_left_as_they_are() -> None:
     with pytest.raises(ZeroDivisionError), translate_errors():
         raise ZeroDivisionError
     with pytest.raises(CitebedError, match=r"^mine$"), translate_errors():

@@ -83,7 +83,7 @@ def test_what_was_read_from_files_is_kept(desk: DraftStore) -> None:
     assert desk.draft(draft_id).libraries == ()
 
 
-def test_nobody_else_may_read_the_drafts(tmp_path: Path) -> None:
+def test_only_the_user_may_read_the_drafts(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         desk = DraftStore(tmp_path)
@@ -154,7 +154,7 @@ def test_the_drafts_own_text_is_chosen_and_the_copy_stays(desk: DraftStore) -> N
     assert [each.draft_id for each in desk.drafts()] == [copy_id]
 
 
-def test_the_same_text_from_two_pages_is_no_conflict(desk: DraftStore) -> None:
+def test_the_same_text_from_two_pages_is_not_a_conflict(desk: DraftStore) -> None:
     made = desk.new("one")
     first = desk.write(made.draft_id, text="two", base=made.version, writer="a", number=1)
     assert desk.write(made.draft_id, text="two", base=made.version, writer="b", number=1) == first

@@ -199,7 +199,7 @@ def test_formulas_of_their_own(markdown: str, texts: list[str]) -> None:
     assert [passage.text for passage in parse_draft(markdown, "markdown").passages] == texts
 
 
-def test_tables_cite_but_are_no_prose() -> None:
+def test_tables_cite_but_are_not_prose() -> None:
     text = "Words.\na | b\n--- | ---\n@one | 2\n\n+-----+\n| @two|\n+-----+\n\n| @three |\n"
     draft = parse_draft(text, "markdown")
     assert [passage.text for passage in draft.passages] == ["Words."]
@@ -218,6 +218,6 @@ def test_fences_end_where_their_container_does() -> None:
     assert len(draft.notes) == 1
 
 
-def test_code_among_the_references_is_no_entry() -> None:
+def test_code_among_the_references_is_not_an_entry() -> None:
     text = "# One\n\nWords.\n\n# References\n\n- A. Smith. Title.\n\n```\n- code\n```\n"
     assert [e.text for e in parse_draft(text, "markdown").cited.entries] == ["A. Smith. Title."]

@@ -108,7 +108,7 @@ def test_a_new_page_begins_within_a_line() -> None:
     ]
 
 
-def test_a_byte_order_mark_is_no_column() -> None:
+def test_a_byte_order_mark_is_not_a_column() -> None:
     (sentence,) = found(draft_from_bytes("\ufeffSome words.".encode(), "draft"))
     assert sentence == ("Some words.", "", 1, 1)
 

@@ -209,7 +209,7 @@ def test_unknown_commands_are_noted() -> None:
     )
 
 
-def test_the_list_of_references_is_no_prose() -> None:
+def test_the_list_of_references_is_not_prose() -> None:
     draft = parse_draft(
         r"""A word \cite{k1}.
         \begin{thebibliography}{99}

@@ -51,7 +51,7 @@ See #link("https://doi.org/10.1145/9.9")[this paper] on parks.
     assert draft.passages[1].text == "See this paper on parks."
 
 
-def test_code_formulas_and_comments_are_no_prose() -> None:
+def test_code_formulas_and_comments_are_not_prose() -> None:
     draft = _draft("""#set text(
   size: 10pt,
 )

@@ -170,7 +170,7 @@ def test_references_at_the_end_are_entries() -> None:
     assert len(draft.passages) == 1
 
 
-def test_what_is_deleted_repeated_or_contents_is_no_text() -> None:
+def test_what_is_deleted_repeated_or_contents_is_not_text() -> None:
     draft = _draft(
         paragraph(field('TOC \\o "1-3"', "Introduction 3")),
         paragraph("Elms are", f"<w:del>{run(' not')}</w:del>", "<w:ins/>", " very tall."),

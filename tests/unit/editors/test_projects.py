@@ -78,7 +78,7 @@ def test_include_loops_end(tmp_path: Path) -> None:
         ("a" * (MAX_DRAFT + 1), "larger than 8 MB"),
     ],
 )  # fmt: skip
-def test_texts_that_are_no_drafts_have_a_problem(tmp_path: Path, text: str, problem: str) -> None:
+def test_texts_that_are_not_drafts_have_a_problem(tmp_path: Path, text: str, problem: str) -> None:
     path = tmp_path / "a.tex"
     path.write_text(text)
     found = read_project(path, {path: text}, [tmp_path])

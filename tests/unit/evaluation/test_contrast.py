@@ -80,7 +80,7 @@ def test_the_facts_count_judgements_by_relevance() -> None:
     }  # fmt: skip
 
 
-def test_queries_that_a_second_phase_did_not_reach_are_told() -> None:
+def test_queries_that_a_second_phase_did_not_reach_are_reported() -> None:
     before = {"once": {"a": 1, "b": 0}, "twice": {"a": 1}}
     after = {"once": {"b": 0, "a": 1}, "twice": {"a": 1, "b": 0}}
     found = sets(before, after)
@@ -161,7 +161,7 @@ def test_differences_in_gmap_are_of_gmap_and_not_of_logarithms() -> None:
     assert found["shift"] == pytest.approx(found["after_difference"] - found["before_difference"])
 
 
-def test_a_shift_of_gmap_that_turns_round_on_logarithms_is_told() -> None:
+def test_a_shift_of_gmap_that_turns_round_on_logarithms_is_reported() -> None:
     """AP 1/2 against 0.1, then 1 against 0.35: farther apart, but 5 times, then 2.9 times."""
     before, after = {"q": {"a": 1}}, {"q": {"a": 1, "b": 1}}
     runs = {"low": {"q": ranking("n", "b", *"opqrstu", "a")}, "high": {"q": ranking("b", "a")}}
@@ -180,7 +180,7 @@ def test_every_query_under_both_sets() -> None:
     ]
 
 
-def test_queries_that_a_run_lacks_are_told() -> None:
+def test_queries_that_a_run_lacks_are_reported() -> None:
     found = contrast(J1, J12, {"q1": ranking("a")}, ["AP"])
     assert found.rows("changes")[0]["queries"] == 1
     assert "run: 1 of 2 queries is not in the run" in found.notes()

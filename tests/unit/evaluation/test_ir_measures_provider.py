@@ -165,7 +165,7 @@ def test_every_form_that_ir_measures_takes() -> None:
         assert ir_measures.calc_aggregate([AP, nDCG @ 10], given_qrels, given_run) == expected
 
 
-def test_a_document_that_stands_twice_is_an_error() -> None:
+def test_a_document_that_occurs_twice_is_an_error() -> None:
     twice = [ir_measures.ScoredDoc("q1", "a", 1.0), ir_measures.ScoredDoc("q1", "a", 2.0)]
     with pytest.raises(CitebedError, match="'a' is retrieved twice for query 'q1'"):
         plug.CitebedProvider().calc_aggregate([AP], QRELS, twice)

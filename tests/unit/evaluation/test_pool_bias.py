@@ -180,7 +180,7 @@ def bound(judged: dict[str, int], one: list[str], two: list[str], measure: str) 
     return found
 
 
-def test_a_lead_over_judged_documents_stands() -> None:
+def test_a_lead_over_judged_documents_stays() -> None:
     found = bound({"a": 1, "b": 0}, ["a"], ["b"], "P@1")
     assert (found["winner"], found["loser"], found["difference"]) == ("one", "two", 1)
     assert (found["winner_unjudged"], found["loser_unjudged"], found["worst"]) == (0, 0, 1)

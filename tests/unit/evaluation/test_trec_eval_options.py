@@ -50,7 +50,7 @@ def test_a_command_line_that_is_refused(typed: str, said: str) -> None:
     assert said in str(error.value)
 
 
-def test_lines_stand_in_the_programs_order_with_the_parameters_given_first() -> None:
+def test_lines_are_in_the_programs_order_with_the_parameters_given_first() -> None:
     labels = [
         line.label for line in select_lines(["ndcg", "P", "P.7", "P.3", "runid", "map"], "9.0.8")
     ]

@@ -99,7 +99,7 @@ def test_names_of_several_read_back() -> None:
 
 
 @pytest.mark.parametrize("text", ["P.5,5", "P.x", "P.0", "utility.1,2", "ndcg.1", "set_F.x"])
-def test_parameters_that_are_none(text: str) -> None:
+def test_parameters_that_are_invalid(text: str) -> None:
     with pytest.raises(CitebedError):
         trec_lines(text)
 

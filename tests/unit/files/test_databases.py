@@ -47,7 +47,7 @@ def test_a_journal_that_names_another_file_is_refused(tmp_path: Path, victim: Pa
         check_journal(tmp_path / "a.sqlite")
 
 
-def test_a_journal_of_ones_own_is_taken(tmp_path: Path) -> None:
+def test_a_journal_of_the_user_is_taken(tmp_path: Path) -> None:
     """That of a process that was killed in the middle of a transaction."""
     make_database(tmp_path / "a.sqlite", "CREATE TABLE t (x)", "INSERT INTO t VALUES ('before')")
     connection = sqlite3.connect(tmp_path / "a.sqlite", isolation_level=None)

@@ -35,7 +35,7 @@ def test_names_that_lead_elsewhere_are_refused(folder: Path, name: str) -> None:
     assert sorted(os.listdir(folder)) == ["a", "deep", "linked"]
 
 
-def test_a_link_in_place_of_a_file_is_no_file_and_goes_alone(folder: Path) -> None:
+def test_a_link_in_place_of_a_file_is_not_a_file_and_goes_alone(folder: Path) -> None:
     with open_folder(folder) as inside:
         with pytest.raises(UnexpectedFile, match="not a plain file"):
             inside.has("deep/diary")

@@ -29,7 +29,7 @@ def test_an_object_comes_back() -> None:
         (r'{"\ud800": 1}', r"\\ud800 is half a character"),
     ],
 )
-def test_lines_that_are_no_objects_are_reported_with_their_numbers(line: str, what: str) -> None:
+def test_lines_that_are_not_objects_are_reported_with_their_numbers(line: str, what: str) -> None:
     with pytest.raises(FormatError, match=what) as caught:
         parse_json_object(Path("x"), 3, line, "Expected an object.")
     assert caught.value.line == 3

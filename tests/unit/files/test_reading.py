@@ -214,7 +214,7 @@ def test_limits_are_raised_never_lowered(
     assert limits.effective_limit(10) == limit
 
 
-def test_a_limit_that_is_no_size_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_limit_that_is_not_a_size_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(limits.VARIABLE, "lots")
     with pytest.raises(CitebedError, match="expected a number of bytes"):
         limits.effective_limit(10)

@@ -110,7 +110,7 @@ def test_other_users_cannot_open_drafts_of_private_files(
         assert stat.S_IMODE(made.parent.stat().st_mode) == 0o700
 
 
-def test_devices_and_folders_are_no_targets(tmp_path: Path) -> None:
+def test_devices_and_folders_are_not_targets(tmp_path: Path) -> None:
     with pytest.raises(CitebedError, match="it is a folder"):
         write_file(tmp_path, "x")
     os.mkfifo(tmp_path / "pipe")
@@ -146,7 +146,7 @@ def test_a_link_is_followed_only_where_the_user_chose_the_name(tmp_path: Path) -
     assert [(tmp_path / name).read_text() for name in names] == ["new", "new", "old"]
 
 
-def test_files_of_ours_are_never_written_through_links(tmp_path: Path) -> None:
+def test_files_of_citebed_are_never_written_through_links(tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_text("precious")
     for name in ("whole", "grown"):

@@ -274,7 +274,7 @@ def test_an_export_is_an_ro_crate(asked: Campaign, answer: Answer, tmp_path: Pat
     assert named["./"]["datePublished"] == plain["./"]["datePublished"]
     for wrong in ({"license": "all mine"}, {"authors": ["0000-0002-1825-0097"]}):
         with pytest.raises(CitebedError, match=r"SPDX id|has no name"):
-            asked.export(tmp_path / "named", **wrong)  # type: ignore[arg-type]
+            asked.export(tmp_path / "named", **wrong)
 
 
 def test_a_question_restated_after_judging_is_exported_with_a_warning(
@@ -359,7 +359,7 @@ def test_links_open_only_what_they_were_made_for(asked: Campaign) -> None:
         assert verify_token(asked, forged, now()) is None
 
 
-def test_a_backup_is_restored_elsewhere_and_damage_is_told(
+def test_a_backup_is_restored_elsewhere_and_damage_is_reported(
     asked: Campaign, answer: Answer, demo: citebed.Workbench, tmp_path: Path, postgresql: str
 ) -> None:
     answer(1, "How do filters age? 'DROP TABLE judgements;--", [4, 1, None])

@@ -110,7 +110,7 @@ def test_a_page_without_a_charset_in_its_mail_is_read_by_its_own(
         ("base64", "utf-8", "'base64' is unknown: read as UTF-8"),
     ],
 )
-def test_a_guess_is_told_and_listed(
+def test_a_guess_is_reported_and_listed(
     asked: Campaign, tmp_path: Path, declared: str, written: str, told: str
 ) -> None:
     question = "Wie altern Filter für Ströme?"
@@ -124,7 +124,7 @@ def test_a_guess_is_told_and_listed(
 
 
 @pytest.mark.parametrize("charset", ["iso-2022-jp", "cp1252"])
-def test_a_file_that_is_not_utf_8_is_told_too(
+def test_a_file_that_is_not_utf_8_is_reported_too(
     asked: Campaign, tmp_path: Path, charset: str
 ) -> None:
     question = QUESTIONS.get(charset, "Wie altern Filter für Ströme?")
@@ -145,7 +145,7 @@ def test_the_name_of_an_attached_file_is_shown_in_its_letters(
     assert done.name == "m.eml: анкета.txt"
 
 
-def test_what_is_known_is_read_anew_when_asked_for(asked: Campaign, tmp_path: Path) -> None:
+def test_what_is_known_is_read_again_when_asked_for(asked: Campaign, tmp_path: Path) -> None:
     """A campaign that took the mail in before charsets were read: mojibake, and a problem."""
     question = "Πώς γερνούν τα φίλτρα των ροών;"
     form = _form(asked, question, "iso-8859-7")
@@ -168,7 +168,7 @@ def test_what_is_known_is_read_anew_when_asked_for(asked: Campaign, tmp_path: Pa
         assert (row.what, row.settled_by) == (stale, "read anew")
 
 
-def test_a_stored_return_is_read_anew_by_its_name(asked: Campaign, tmp_path: Path) -> None:
+def test_a_stored_return_is_read_again_by_its_name(asked: Campaign, tmp_path: Path) -> None:
     form = _form(asked, QUESTIONS["koi8-r"], "koi8-r")
     (tmp_path / "m.eml").write_bytes(_attached("koi8-r", form))
     asked.returns(tmp_path / "m.eml")
@@ -181,7 +181,7 @@ def test_a_stored_return_is_read_anew_by_its_name(asked: Campaign, tmp_path: Pat
         asked.returns("other.eml", again=True)
 
 
-def test_reading_anew_takes_no_later_text_back(asked: Campaign, tmp_path: Path) -> None:
+def test_reading_again_takes_no_later_text_back(asked: Campaign, tmp_path: Path) -> None:
     path = tmp_path / "f.txt"
     path.write_bytes(_form(asked, "Early?", "utf-8"))
     asked.returns(path)

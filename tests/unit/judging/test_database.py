@@ -80,7 +80,7 @@ def change(path: Path, *statements: str) -> None:
     connection.close()
 
 
-def test_a_database_of_ours_is_opened_again(database: Path) -> None:
+def test_a_database_of_citebed_is_opened_again(database: Path) -> None:
     change(database, "ANALYZE", "VACUUM")
     open_database(database).close()
 
@@ -117,7 +117,7 @@ def test_a_view_in_place_of_the_version_is_not_read(tmp_path: Path) -> None:
         open_database(tmp_path / "a.sqlite")
 
 
-def test_a_database_of_another_program_gets_no_tables_of_ours(tmp_path: Path) -> None:
+def test_a_database_of_another_program_gets_no_tables_of_citebed(tmp_path: Path) -> None:
     make_database(tmp_path / "a.sqlite", "CREATE TABLE bookmarks (address)")
     before = (tmp_path / "a.sqlite").read_bytes()
     with pytest.raises(CitebedError, match="it is not a campaign database"):

@@ -107,7 +107,7 @@ def test_a_writer_that_is_closed_has_written_what_waited(store: CampaignStore) -
     writer.close()
 
 
-def test_a_mistake_of_ours_is_told_and_the_writer_goes_on(store: CampaignStore) -> None:
+def test_a_mistake_in_citebed_is_reported_and_the_writer_goes_on(store: CampaignStore) -> None:
     writer = GroupCommit(store)
 
     def broken(_: Transaction) -> None:

@@ -93,7 +93,7 @@ def judgement(**changes: Any) -> dict[str, Any]:
         ("all", "is not a list"),
     ],
 )
-def test_a_judgement_that_cannot_be_is_told(said: Any, says: str) -> None:
+def test_a_judgement_that_is_impossible_is_reported(said: Any, says: str) -> None:
     answers = html_form.read(one(said=said))
     assert answers.ratings == {}
     assert says in answers.unread[0].what
@@ -112,7 +112,7 @@ def test_a_judgement_that_cannot_be_is_told(said: Any, says: str) -> None:
         ({"hello": 1}, "is not a field of an answer file"),
     ],
 )
-def test_a_field_that_cannot_be_is_told(changes: dict[str, Any], says: str) -> None:
+def test_a_field_that_is_impossible_is_reported(changes: dict[str, Any], says: str) -> None:
     answers = html_form.read(one(**changes))
     assert says in answers.unread[0].what
     assert (answers.ratings, answers.approved, answers.opted_out) == ({}, {}, False)

@@ -196,7 +196,7 @@ def test_a_database_of_a_newer_version_is_refused(stated: Campaign, url: str) ->
         open_database(url)
 
 
-def test_places_that_are_no_database_are_told(tmp_path: Path) -> None:
+def test_places_that_are_not_a_database_are_reported(tmp_path: Path) -> None:
     with pytest.raises(CitebedError, match="there is no database"):
         open_database(tmp_path / "none.sqlite")
     for wrong in ("mysql://x/y", "postgresql:///x y://"):

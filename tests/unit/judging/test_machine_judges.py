@@ -309,7 +309,7 @@ def test_another_machine_needs_the_network(
         campaign.judge("openai", address="https://models.example.org/v1", model="m")
 
 
-def test_a_prompt_of_ones_own_needs_the_question_and_the_text(
+def test_a_prompt_of_the_user_needs_the_question_and_the_text(
     campaign: Campaign, server: Server, tmp_path: Path
 ) -> None:
     (tmp_path / "p.txt").write_text("Is {title} about it?")

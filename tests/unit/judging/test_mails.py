@@ -100,7 +100,7 @@ def test_everybody_who_is_due_gets_one_mail_with_all_forms(campaign: Campaign) -
     assert set(_states(campaign)) == {"written"}
 
 
-def test_a_kind_of_form_that_is_not_there_is_told(campaign: Campaign) -> None:
+def test_a_kind_of_form_that_is_not_there_is_reported(campaign: Campaign) -> None:
     with pytest.raises(UnknownName, match="fax"):
         campaign.invite(["text", "fax"], on=TODAY)
 
@@ -264,7 +264,7 @@ def test_a_reminder_that_waited_too_long_is_not_sent(
     assert _sent(campaign, server) == (2, 1, 0)
 
 
-def test_a_mail_server_out_of_reach_is_told(campaign: Campaign) -> None:
+def test_a_mail_server_out_of_reach_is_reported(campaign: Campaign) -> None:
     campaign.invite(["text"], on=TODAY)
     with pytest.raises(CitebedError, match="stay in the outbox"):
         campaign.send(Smtp("127.0.0.1", 1, starttls=False))

@@ -86,7 +86,7 @@ def test_bibtex_has_authors_and_addresses_in_one_order(
         ("paper_id,title,references\nx,T,a\nx,T,a\n", None, "occurs twice"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(
+def test_what_is_wrong_is_reported_with_its_line(
     demo: citebed.Workbench, tmp_path: Path, text: str, line: int | None, what: str
 ) -> None:
     with pytest.raises(FormatError, match=what) as caught:

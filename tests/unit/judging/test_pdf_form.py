@@ -166,7 +166,7 @@ def test_an_empty_form_says_nothing(phase: int) -> None:
         ({"grade.2.{}": "4"}, "question 2 has no text"),
     ],
 )
-def test_a_grade_in_doubt_is_told_with_its_page(values: dict[str, str], says: str) -> None:
+def test_a_grade_in_doubt_is_reported_with_its_page(values: dict[str, str], says: str) -> None:
     sheet, content = form(1, 1)
     paper = sheet.references[0].number
     fields = {name.format(paper): text for name, text in values.items()}
@@ -185,7 +185,7 @@ def test_a_grade_in_doubt_is_told_with_its_page(values: dict[str, str], says: st
         ({"approve.1": True, "better.1": "this"}, "is approved, but also has a better wording"),
     ],
 )
-def test_contradictory_marks_are_told(values: dict[str, str | bool], says: str) -> None:
+def test_contradictory_marks_are_reported(values: dict[str, str | bool], says: str) -> None:
     answers = pdf_form.read(fill(asking(), values))
     assert (answers.ratings, answers.approved) == ({}, {})
     assert says in answers.unread[0].what
@@ -227,7 +227,7 @@ def test_fields_below_a_parent_are_read() -> None:
     assert pdf_form.read(out.getvalue()).ratings == {(1, 1): Rating(1)}
 
 
-def test_what_cannot_be_read_is_told() -> None:
+def test_what_cannot_be_read_is_reported() -> None:
     flat = PdfWriter(clone_from=io.BytesIO(asking()))
     for page in flat.pages:
         page[NameObject("/Annots")] = ArrayObject()

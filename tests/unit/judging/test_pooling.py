@@ -371,7 +371,7 @@ def test_every_method_is_in_the_help_and_on_the_page(example: str) -> None:
     assert f"| `{example}` |" in JUDGING.read_text("utf-8")
 
 
-def test_what_is_no_method_is_told() -> None:
+def test_an_invalid_method_is_reported() -> None:
     with pytest.raises(
         UnknownName, match=r"unknown pooling method 'round'\. Did you mean 'rounds'"
     ):

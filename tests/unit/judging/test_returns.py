@@ -201,7 +201,7 @@ def test_of_files_without_a_date_the_one_that_came_later_counts(
     assert asked.questions["stated"].to_list() == ["How do filters rot?"]
 
 
-def test_what_is_no_form_is_kept_and_told(asked: Campaign, tmp_path: Path) -> None:
+def test_other_files_are_kept_and_reported(asked: Campaign, tmp_path: Path) -> None:
     inbox = tmp_path / "inbox"
     inbox.mkdir()
     (inbox / "a.txt").write_text("I am on holiday until Monday.")
@@ -216,7 +216,7 @@ def test_what_is_no_form_is_kept_and_told(asked: Campaign, tmp_path: Path) -> No
     assert asked.returns(inbox)[0].outcome == "known already"
 
 
-def test_a_path_that_is_not_there_is_told_before_any_is_taken_in(
+def test_a_path_that_is_not_there_is_reported_before_any_is_taken_in(
     asked: Campaign, tmp_path: Path
 ) -> None:
     (tmp_path / "a.txt").write_text("no form")

@@ -44,7 +44,7 @@ def second(asked: Campaign, answer: Answer) -> FormRow:
         return form_row(tx, int(last or 0))
 
 
-def test_a_second_judge_is_no_author(asked: Campaign, second: FormRow) -> None:
+def test_a_second_judge_is_not_an_author(asked: Campaign, second: FormRow) -> None:
     with asked.reading() as tx:
         assert tx.row(people, second.person_id).name == "Zoe Yew"
         assert "3 papers, 5 authors, 1 second judge, 4 forms" in campaign_counts(tx)

@@ -206,14 +206,14 @@ def test_every_method_s_documents_have_a_source(demo: citebed.Workbench, method:
     assert total["phase one"] + total["phase two"] == pytest.approx(total["all"])
 
 
-def test_a_campaign_that_nobody_answers_has_tables_too(demo: citebed.Workbench) -> None:
+def test_a_campaign_without_answers_has_tables_too(demo: citebed.Workbench) -> None:
     options = SimulationOptions(judges=4, response=0, systems=("bm25",))
     played = simulate(demo, "paragraphs", options)
     assert _returns(played)[1, "forms returned"] == 0
     assert played.drawn["mean"].to_list() == [0.0, 0.0, 0.0]
 
 
-def test_what_cannot_be_played_is_told(demo: citebed.Workbench, tmp_path: Path) -> None:
+def test_what_cannot_be_played_is_reported(demo: citebed.Workbench, tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="query set"):
         simulate(demo, "paragrafs")
     source = tmp_path / "one.bib"

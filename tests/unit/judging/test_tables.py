@@ -97,7 +97,7 @@ def test_a_document_that_turns_would_not_have_come_to_was_found_by_machine() -> 
     assert found["judged", "phase two"] == (2, 2, 0)
 
 
-def test_documents_by_source_stand_beside_cranfield() -> None:
+def test_documents_by_source_are_beside_cranfield() -> None:
     row = compare_with_cranfield(QUERIES).filter(pl.col("source") == "manual").row(0, named=True)
     assert row["total"] == 1.0
     assert (row["cranfield_total"], row["cranfield_relevant"]) == CRANFIELD["manual"][:2]

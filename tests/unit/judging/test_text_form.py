@@ -98,7 +98,7 @@ def test_grades_as_people_write_them(marks: str, value: int | None) -> None:
     assert answers.unread == []
 
 
-def test_an_empty_box_is_no_answer() -> None:
+def test_an_empty_box_is_not_an_answer() -> None:
     for marks in ("Q1: [ ]", "Q1: []", "Q1:", "Q1: [_]", "Q1: [...]", "", "Q1: __"):
         answers = phase_one(marks)
         assert answers.ratings == {(1, 2): Rating(1)}
@@ -134,7 +134,7 @@ def test_an_empty_box_is_no_answer() -> None:
         ("Q1: [4]\n[1] Salton again.\n    Q1: [3]", "Q1 of [1] is 3 here, but 4 at 8"),
     ],
 )
-def test_a_mark_in_doubt_is_told_with_its_line(marks: str, says: str) -> None:
+def test_a_mark_in_doubt_is_reported_with_its_line(marks: str, says: str) -> None:
     answers = phase_one(marks)
     assert set(answers.ratings) <= {(1, 1), (1, 2)}
     assert answers.ratings.get((1, 1), Rating(4)) == Rating(4)
@@ -149,7 +149,7 @@ def test_a_mark_in_doubt_is_told_with_its_line(marks: str, says: str) -> None:
     )
 
 
-def test_grades_behind_numbers_alone_are_told_each() -> None:
+def test_grades_behind_numbers_alone_are_reported_each() -> None:
     form = "Form: AB12-CD34\nQUESTION 1: How?\n--- REFERENCES ---\n[1] 4\n[2] 3\n[3] ?\n"
     answers = text_form.read(form)
     assert answers.ratings == {}
@@ -169,17 +169,17 @@ def test_a_question_given_twice_in_different_words_is_in_doubt_with_its_grades()
     assert [each.line for each in answers.unread] == [5, 9]
 
 
-def test_without_rulers_papers_are_no_questions() -> None:
+def test_without_rulers_papers_are_not_questions() -> None:
     text = ONE.replace("--- REFERENCES ---", "").format(marks="", two="Why?")
     assert text_form.read(text).questions == {1: "How?", 2: "Why?"}
 
 
-def test_a_placeholder_is_no_question() -> None:
+def test_a_placeholder_is_not_a_question() -> None:
     for text in ("n/a", "-", "None", "...", "???"):
         assert phase_one("", two=text).questions == {1: "How?"}
 
 
-def test_a_citation_in_a_question_is_no_paper() -> None:
+def test_a_citation_in_a_question_is_not_a_paper() -> None:
     answers = phase_one("Q2: [3]", two="Why does\n[3] not work\n[4] at all?")
     assert answers.questions[2] == "Why does [3] not work [4] at all?"
     assert answers.ratings == {(1, 2): Rating(1), (2, 1): Rating(3)}
@@ -250,7 +250,7 @@ def test_verdicts_as_people_mark_them(marks: str, said: Rating) -> None:
         ("relevant [ ]\n[1.9] unknown\n relevant [x]", "this number is not on the form"),
     ],
 )
-def test_a_verdict_in_doubt_is_told(marks: str, says: str) -> None:
+def test_a_verdict_in_doubt_is_reported(marks: str, says: str) -> None:
     answers = phase_two(marks)
     assert answers.ratings == {(2, 1): Rating(1)}
     assert any(says in each.what and 8 <= each.line <= 10 for each in answers.unread)

@@ -115,7 +115,7 @@ def test_one_that_hangs_is_given_up(strange: Children, monkeypatch: pytest.Monke
     assert "timed out" in what(strange.read(PaperFile("a.pdf", b"hang")))
 
 
-def test_a_child_that_cannot_start_is_no_fault_of_the_paper(
+def test_a_child_that_cannot_start_is_not_a_fault_of_the_paper(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "executable", "false")

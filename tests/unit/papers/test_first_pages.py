@@ -599,7 +599,7 @@ def test_doi_and_year(lines: list[str], doi: str | None, year: int | None) -> No
 
 
 @pytest.mark.parametrize("number", [1, 30])
-def test_lists_of_people_are_no_paragraphs(number: int) -> None:
+def test_lists_of_people_are_not_paragraphs(number: int) -> None:
     names = ", ".join(
         f"{'ABCDEFGH'[n % 8]}. {('Oak', 'Elm', 'Ash', 'Fir')[n % 4]}son^{{{n % 9 + 1}}}"
         for n in range(40 * number)

@@ -56,7 +56,7 @@ def test_short_forms_cite_the_work_of_the_first_mention(later: str, works: tuple
         "Council Directive 95/46/EC, Official Journal L 281 of 23 November 1995, p. 31.",
     ],
 )
-def test_decisions_and_statutes_are_no_works(law: str) -> None:
+def test_decisions_and_statutes_are_not_works(law: str) -> None:
     assert cited(MOORE, law, "Ebd., Rn. 5.", f"{law[:-1]}; {ASH}.") == [(0,), (), (), (1,)]
 
 

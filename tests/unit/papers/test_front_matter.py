@@ -140,7 +140,7 @@ def test_properties_lose_where_they_name_others(names: str) -> None:
     assert "come from the page" in note
 
 
-def test_remarks_in_brackets_are_no_names() -> None:
+def test_remarks_in_brackets_are_not_names() -> None:
     cells = [(100, 122, 12, "Ann Author (North) and"), (100, 136, 12, "Bob Writer (South)")]
     assert front(cells, "Ann Author") == (ANN_AND_BOB, ())
 

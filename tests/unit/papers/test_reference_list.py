@@ -131,7 +131,7 @@ def test_a_list_ends_before_what_follows_it() -> None:
     assert len(labels_and_lines([*prose(100), *rows])) == 3
 
 
-def test_tags_of_arxiv_are_no_labels() -> None:
+def test_tags_of_arxiv_are_not_labels() -> None:
     tagged = [
         (f"[{number}] A. Doe, Elms, Phys. Lett. {number}, 1 (2001),", "[hep-ph/0101001].")
         for number in (1, 2, 3, 4)
@@ -140,7 +140,7 @@ def test_tags_of_arxiv_are_no_labels() -> None:
     assert found == [(str(number), 2) for number in (1, 2, 3, 4)]
 
 
-def test_numbered_steps_are_no_references() -> None:
+def test_numbered_steps_are_not_references() -> None:
     steps = [
         (f"{n}. Take some of the leaves and put them in a jar of water.",) for n in range(1, 8)
     ]
@@ -215,7 +215,7 @@ def test_an_address_after_a_list_is_not_an_entry() -> None:
     assert dated_below(NAMED_ENTRIES, *address) == [("", 2)] * 4
 
 
-def test_a_table_between_entries_is_no_entry() -> None:
+def test_a_table_between_entries_is_not_an_entry() -> None:
     table = [("Linear models yes",), ("Count models no",), ("Other models yes",)]
     texts = [*NAMED_ENTRIES[:2], *table, *NAMED_ENTRIES * 3]
     assert dated_below(texts) == [("", 2)] * 14

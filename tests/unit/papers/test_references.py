@@ -156,7 +156,7 @@ def test_identifiers(text: str, doi: str | None, arxiv: str | None, url: str | N
         "Echo. [n. d.]. Echo User Guide. Retrieved March 3, 2020 from https://echo.example.org",
     ],
 )
-def test_the_day_it_was_looked_at_is_no_year(text: str) -> None:
+def test_the_day_it_was_looked_at_is_not_a_year(text: str) -> None:
     assert parse_reference(text).year is None
 
 

@@ -89,7 +89,7 @@ def test_a_corrected_marker_changes_the_citations_of_its_sentence(
         after(annotation, ChangeMarker(item="c2.2", marker=0, cites=("99",)))
 
 
-def test_paragraphs_are_merged_split_dropped_and_numbered_anew(annotation: Annotation) -> None:
+def test_paragraphs_are_merged_split_dropped_and_numbered_again(annotation: Annotation) -> None:
     before = texts(annotation)
     done = after(annotation, Merge(item="c2"))
     assert texts(done) == [before[0], before[1] + before[2], *before[3:]]

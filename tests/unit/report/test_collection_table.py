@@ -124,7 +124,7 @@ def test_numbers_end_in_the_same_column() -> None:
     assert len({len(line) for line in shares}) == 1
 
 
-def test_names_are_no_markup_and_never_wrap() -> None:
+def test_names_are_not_markup_and_never_wrap() -> None:
     text = printed(FULL)
     assert "[bold]J. of Marks[/bold]" in text
     assert "The 2 largest of 1,250 venues" in text

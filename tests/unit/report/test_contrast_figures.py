@@ -170,7 +170,7 @@ def test_nothing_is_left_where_drawing_fails(
     assert (tmp_path / "one_AP.svg").read_text() == "old"
 
 
-def test_an_unknown_run_of_a_pair_is_told(found: Contrast, tmp_path: Path) -> None:
+def test_an_unknown_run_of_a_pair_is_reported(found: Contrast, tmp_path: Path) -> None:
     with pytest.raises(CitebedError, match="there is no run 'x'"):
         draw_contrast(found, tmp_path / "f", ("one", "x"))
     assert not (tmp_path / "f").exists()

@@ -82,7 +82,7 @@ def test_the_sections_of_a_comparison() -> None:
     ]
 
 
-def test_means_stand_with_their_intervals() -> None:
+def test_means_are_with_their_intervals() -> None:
     # RR: base 1/2 and 1, new 1 and 1/2.
     found = rows(tree(made(BOTH, baseline="base")), "scores")
     assert [row[:2] for row in found] == [["base", "2"], ["new", "2"]]
@@ -298,6 +298,6 @@ def test_a_figure_is_saved_as_it_was_drawn() -> None:
     assert (link.get("download"), link.get("aria-label")) == ("x<b>.svg", "Save as SVG: x<b>.svg")
 
 
-def test_a_value_that_nobody_gave_is_an_error() -> None:
+def test_a_value_without_a_source_is_an_error() -> None:
     with pytest.raises(UndefinedError, match="nobody"):
         environment().from_string("{{ nobody }}").render()

@@ -66,7 +66,7 @@ def test_a_panel_a_measure_and_a_line_a_size(found: Simulation) -> None:
         assert high >= means.max()
 
 
-def test_lines_are_told_apart_without_colour(found: Simulation) -> None:
+def test_lines_are_distinguished_without_colour(found: Simulation) -> None:
     (axes, *_) = robustness_figure(found).axes
     looks = {
         (line.get_linestyle(), line.get_marker(), line.get_markerfacecolor())

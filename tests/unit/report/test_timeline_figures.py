@@ -263,7 +263,7 @@ def test_hatching_needs_no_pattern() -> None:
         assert b"fill: url" not in picture.svg
 
 
-def test_slices_stand_above_the_documents() -> None:
+def test_slices_are_above_the_documents() -> None:
     (whole, of_q, *_) = timeline_pictures(made(RELEVANT, RUNS))
     assert {"slice with relevant documents", "slice without"} <= set(texts(of_q.svg))
     assert [text for text in texts(whole.svg) if text in "140"][-4:] == ["1", "4", "0", "1"]

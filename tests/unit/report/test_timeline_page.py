@@ -58,7 +58,7 @@ def cells(page: html.HtmlElement, section: str) -> list[list[str]]:
     return [[cell.text_content() for cell in row] for row in found.xpath("./tbody/tr")]
 
 
-def test_scores_stand_under_each_weighting(page: html.HtmlElement) -> None:
+def test_scores_are_under_each_weighting(page: html.HtmlElement) -> None:
     assert cells(page, "scores") == [
         ["all<b>", "1", "1.0000", "1.0000"],
         ["half", "1", "0.5000", "0.5000"],
@@ -71,7 +71,7 @@ def test_slices_are_listed(page: html.HtmlElement) -> None:
     assert found[5] == ["2024-02-05T00:00:00Z", "1", "1", "1.0000", "0.0000"]
 
 
-def test_trends_are_told_in_words(page: html.HtmlElement) -> None:
+def test_trends_are_reported_in_words(page: html.HtmlElement) -> None:
     told = [item.text_content() for item in page.xpath("//section[@id='over-time']//li")]
     assert told[0].startswith("all<b> keeps its AP ")
     assert told[1].startswith("half loses ")
@@ -155,7 +155,7 @@ def two_queries(folder: Path) -> list[str]:
     return [str(folder / name) for name in ("j.qrels", "best.run", "next.run", "last.run")]
 
 
-def test_intervals_and_paired_tests_stand_in_the_page(tmp_path: Path) -> None:
+def test_intervals_and_paired_tests_are_in_the_page(tmp_path: Path) -> None:
     to = ["--report", str(tmp_path / "out.html"), "--baseline", "best", "--units", "both"]
     result = call(*two_queries(tmp_path), *to)
     assert result.exit_code == 0, result.exception
@@ -248,14 +248,14 @@ def test_times_and_boundaries_are_read_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["data.txt", "no/out.html", "."])
-def test_a_place_that_is_none_for_a_page_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_place_that_is_invalid_for_a_page_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "data.txt").write_text("kept")
     result = call(*write(tmp_path), "--report", str(tmp_path / name))
     assert isinstance(result.exception, CitebedError)
     assert (tmp_path / "data.txt").read_text() == "kept"
 
 
-def test_a_focus_nobody_judged_is_refused(tmp_path: Path) -> None:
+def test_a_focus_without_judgements_is_refused(tmp_path: Path) -> None:
     to = ["--report", str(tmp_path / "out.html"), "--focus", "nobody"]
     result = call(*write(tmp_path), *to)
     assert "nobody" in str(result.exception)

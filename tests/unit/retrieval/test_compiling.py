@@ -95,13 +95,15 @@ def test_nothing_is_kept_where_others_could_put_something(
     assert numba_cache._private_folder.__wrapped__() is None
 
 
-def test_without_any_place_all_is_compiled_anew(package: Path, temporary: Path) -> None:
+def test_without_any_place_all_is_compiled_again(package: Path, temporary: Path) -> None:
     (temporary / f"citebed-{os.geteuid()}").write_text("in the way")
     assert run(package, temporary) == "None"
     assert len(kept(temporary)) == 1
 
 
-def test_damage_to_what_was_kept_is_mended(package: Path, tmp_path: Path, temporary: Path) -> None:
+def test_damage_to_what_was_kept_is_repaired(
+    package: Path, tmp_path: Path, temporary: Path
+) -> None:
     own = str(tmp_path / "kept")
     assert run(package, temporary, NUMBA_CACHE_DIR=own).startswith(own)
     sizes = {path: path.stat().st_size for path in kept(tmp_path / "kept")}

@@ -72,7 +72,7 @@ def test_a_pipeline_reads_back_as_it_prints(pipeline: Pipeline) -> None:
         ("bm25(", "."),
     ],
 )
-def test_what_is_no_pipeline(text: str, what: str) -> None:
+def test_not_a_pipeline(text: str, what: str) -> None:
     with pytest.raises(CitebedError, match=what):
         parse_pipeline(text)
 

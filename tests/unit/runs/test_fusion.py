@@ -240,7 +240,7 @@ def test_the_order_of_the_runs_does_not_matter(
         assert list(fused(how, *order).items()) == list(first.items())
 
 
-def test_scores_beyond_numbers_are_told() -> None:
+def test_scores_beyond_numbers_are_reported() -> None:
     runs = [as_run({"q": {"a": 1e308, "b": -1e308}}), as_run({"q": {"a": 1e308, "b": 1.0}})]
     with pytest.raises(CitebedError, match="their sums overflow"):
         fuse(runs, Fusion(method="combsum", normalise="minmax"))

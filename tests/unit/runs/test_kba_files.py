@@ -71,7 +71,7 @@ def test_more_fields_than_seven_are_passed_over(tmp_path: Path) -> None:
     assert read_filter_run(written(tmp_path, "".join(reversed(text.splitlines(True))))).header == {}
 
 
-def test_a_header_may_span_lines_and_a_broken_one_is_told(tmp_path: Path) -> None:
+def test_a_header_may_span_lines_and_a_broken_one_is_reported(tmp_path: Path) -> None:
     run = read_filter_run(written(tmp_path, '#{\n#  "team_id": "x"\n#}\n' + GOOD))
     assert run.header == {"team_id": "x"}
     run = read_filter_run(written(tmp_path, '#{"team_id": "x\n' + GOOD))
@@ -124,7 +124,7 @@ def test_bytes_that_are_not_utf_8_have_a_place(tmp_path: Path) -> None:
     assert read_filter_run(path, strict=False).table.rows() == ROWS
 
 
-def test_lines_that_only_returns_part_are_told_and_never_one(tmp_path: Path) -> None:
+def test_lines_that_only_returns_part_are_reported_and_never_one(tmp_path: Path) -> None:
     for text in (GOOD, HEADER + GOOD):
         with pytest.raises(FormatError, match=r"a.run:1: a carriage return within the line"):
             read_filter_run(written(tmp_path, text.replace("\n", "\r")))
@@ -163,7 +163,7 @@ def test_a_gzip_file_cut_short_is_an_error_or_keeps_what_is_there(tmp_path: Path
         read_filter_run(written(tmp_path, whole[:12], "head.gz"))
 
 
-def test_a_name_with_brackets_is_no_pattern(tmp_path: Path) -> None:
+def test_a_name_with_brackets_is_not_a_pattern(tmp_path: Path) -> None:
     assert read_filter_run(written(tmp_path, GOOD, "run[1]*.txt")).table.rows() == ROWS
 
 
@@ -195,7 +195,7 @@ def test_a_judgement_must_have_a_rating(tmp_path: Path) -> None:
     assert read_judgements(path, strict=False).table.height == 3
 
 
-def test_trec_qrels_are_no_judgements_of_kba(tmp_path: Path) -> None:
+def test_trec_qrels_are_not_judgements_of_kba(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"a.run:1: 4 fields, but a line has at least 5"):
         read_judgements(written(tmp_path, "q 0 d 1\n"))
 

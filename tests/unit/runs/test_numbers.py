@@ -39,7 +39,7 @@ def test_numbers(text: str, number: float) -> None:
 
 
 @pytest.mark.parametrize("score", [odd for odd in ODD if odd.strip() == odd and odd])
-def test_a_score_that_is_no_number_is_told_with_its_line(tmp_path: Path, score: str) -> None:
+def test_a_score_that_is_not_a_number_is_reported_with_its_line(tmp_path: Path, score: str) -> None:
     path = tmp_path / "a.run"
     path.write_text(f"q1 Q0 d1 1 2.0 t\nq1 Q0 d2 2 {score} t\n")
     with pytest.raises(CitebedError, match=r"a\.run:2: the score '.*' is not a finite number"):
@@ -47,7 +47,7 @@ def test_a_score_that_is_no_number_is_told_with_its_line(tmp_path: Path, score: 
 
 
 @pytest.mark.parametrize("grade", ["١", "１", "1_0", "²"])
-def test_a_grade_that_is_no_number_is_told_with_its_line(tmp_path: Path, grade: str) -> None:
+def test_a_grade_that_is_not_a_number_is_reported_with_its_line(tmp_path: Path, grade: str) -> None:
     path = tmp_path / "a.qrels"
     path.write_text(f"q1 0 d1 1\nq1 0 d2 {grade}\n")
     with pytest.raises(CitebedError, match=r"a\.qrels:2: the relevance '.*' is not a whole number"):
@@ -56,7 +56,7 @@ def test_a_grade_that_is_no_number_is_told_with_its_line(tmp_path: Path, grade: 
 
 @pytest.mark.parametrize("grade", TOO_LARGE)
 @pytest.mark.parametrize("spread", [" ", "  "])
-def test_a_grade_out_of_range_is_told_with_its_line(
+def test_a_grade_out_of_range_is_reported_with_its_line(
     tmp_path: Path, grade: int, spread: str
 ) -> None:
     path = tmp_path / "a.qrels"
@@ -66,7 +66,7 @@ def test_a_grade_out_of_range_is_told_with_its_line(
 
 
 @pytest.mark.parametrize("grade", [2**31, -(2**31), 2**63 - 1, -(2**63)])
-def test_a_grade_out_of_range_is_told_in_tables_too(tmp_path: Path, grade: int) -> None:
+def test_a_grade_out_of_range_is_reported_in_tables_too(tmp_path: Path, grade: int) -> None:
     rows = {"query_id": ["q1", "q1"], "doc_id": ["d1", "d2"], "relevance": [1, grade]}
     with pytest.raises(CitebedError, match=r"relevance of row 2, .* is out of range"):
         as_qrels({"q1": {"d1": 1, "d2": grade}})
@@ -82,7 +82,7 @@ def test_the_largest_grades_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("count", ["١٢", "1_0", "nan", "inf"])
-def test_a_count_that_is_no_number_is_told(tmp_path: Path, count: str) -> None:
+def test_a_count_that_is_not_a_number_is_reported(tmp_path: Path, count: str) -> None:
     path = tmp_path / "cocited.tsv"
     path.write_text(f"d1 d2 {count}\n")
     with pytest.raises(CitebedError, match="is not a number"):

@@ -116,7 +116,7 @@ def test_runs_of_every_form(form: str) -> None:
 
 
 @pytest.mark.parametrize("missing", [None, np.nan])
-def test_a_missing_id_is_told(missing: Any) -> None:
+def test_a_missing_id_is_reported(missing: Any) -> None:
     frame = pyterrier_run().assign(qid=[1, missing, 1, 2, 2])
     with pytest.raises(CitebedError, match="query_id of row 2 is missing"):
         evaluate(nested(GRADES), frame, ["AP"])
@@ -125,14 +125,14 @@ def test_a_missing_id_is_told(missing: Any) -> None:
         evaluate(nested(GRADES), frame, ["AP"])
 
 
-def test_a_missing_score_and_half_a_grade_are_told() -> None:
+def test_a_missing_score_and_half_a_grade_are_reported() -> None:
     with pytest.raises(CitebedError, match="score of row 3"):
         evaluate(nested(GRADES), pyterrier_run().assign(score=[1, 2, np.nan, 1, 1]), ["AP"])
     with pytest.raises(CitebedError, match=r"relevance of row 1, 0\.5, is not a whole number"):
         evaluate(pyterrier_qrels().assign(label=[0.5, 1, 1, 1]), nested(SCORES), ["AP"])
 
 
-def test_what_is_none_of_these_is_told() -> None:
+def test_what_is_none_of_these_is_reported() -> None:
     with pytest.raises(CitebedError, match="cannot read a run from a int"):
         evaluate(nested(GRADES), 7, ["AP"])
 
@@ -146,6 +146,6 @@ def test_what_is_none_of_these_is_told() -> None:
         ([{"query_id": "q", "doc_id": "a", "score": 1}, 5], "expected rows of query_id"),
     ],
 )
-def test_what_no_table_can_hold_is_told(given: Any, told: str) -> None:
+def test_what_no_table_can_hold_is_reported(given: Any, told: str) -> None:
     with pytest.raises(CitebedError, match=told):
         evaluate(nested(GRADES), given, ["AP"])

@@ -10,7 +10,7 @@ from citebed.errors import FormatError
 from citebed.runs.query_files import queries_beside, query_texts
 
 
-def test_queries_stand_beside_the_judgements_of_a_collection(tmp_path: Path) -> None:
+def test_queries_are_beside_the_judgements_of_a_collection(tmp_path: Path) -> None:
     for folder in ("qrels", "queries"):
         (tmp_path / folder).mkdir()
     path = tmp_path / "queries" / "s.jsonl"

@@ -92,7 +92,7 @@ def test_judgements_refused(text: bytes, told: str, tmp_path: Path) -> None:
     assert told in str(caught.value)
 
 
-def test_a_document_twice_is_told_with_both_lines(tmp_path: Path) -> None:
+def test_a_document_twice_is_reported_with_both_lines(tmp_path: Path) -> None:
     run, qrels = tmp_path / "x.run", tmp_path / "x.qrels"
     run.write_text("# head\nq1 Q0 a 1 2 t\n\nq1 Q0 b 2 1 t\nq1 Q0 a 3 0 t\n")
     qrels.write_text("q1 0 a 1\n")
@@ -194,7 +194,7 @@ def test_the_same_file_twice_is_an_error() -> None:
         distinct_names([Path("x.run"), Path("a/../x.run")])
 
 
-def test_runs_given_as_a_list_of_files_are_told_apart(tmp_path: Path) -> None:
+def test_runs_given_as_a_list_of_files_are_distinguished(tmp_path: Path) -> None:
     for folder in ("old", "new"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "x.run").write_bytes(GOOD)
@@ -244,7 +244,7 @@ ODD = {
     [(" ", False, 0), ("  ", False, 1), ("\t", True, 1), (" ", False, 8000), ("\t", True, 8000)],
 )
 @pytest.mark.parametrize("odd", ODD)
-def test_a_line_with_too_many_fields_is_found_wherever_it_stands(
+def test_a_line_with_too_many_fields_is_found_anywhere(
     odd: str, blank: str, packed: bool, far: int, tmp_path: Path
 ) -> None:
     before = "".join(f"q{n} Q0 d{n} 1 1.5 t\n" for n in range(far))
@@ -283,7 +283,7 @@ def test_a_comment_far_down_a_run_is_a_comment(line: str, before: str, tmp_path:
     assert table.row(-1) == ("q9", "last", 1.0)
 
 
-def test_a_name_is_no_pattern(tmp_path: Path) -> None:
+def test_a_name_is_not_a_pattern(tmp_path: Path) -> None:
     (tmp_path / "x[1]*.run").write_bytes(GOOD)
     (tmp_path / "x1.run").write_bytes(GOOD.replace(b"q1", b"other"))
     assert read_run(tmp_path / "x[1]*.run").table.rows() == ROWS
@@ -309,7 +309,7 @@ def test_a_query_whose_name_starts_as_a_remark_is_not_lost(
         read_qrels(tmp_path / "x.qrels")
 
 
-def test_a_blank_between_tabs_is_white_space_wherever_it_stands(tmp_path: Path) -> None:
+def test_a_blank_between_tabs_is_white_space_anywhere(tmp_path: Path) -> None:
     tabs = LATE.replace(" ", "\t")
     (tmp_path / "x.qrels").write_text(f"{tabs}q9\t0\ta b\t1\n")
     with pytest.raises(FormatError, match=r"x\.qrels:8001: found 5 fields"):
@@ -356,7 +356,7 @@ def test_judgements_are_put_by_query_whatever_their_order() -> None:
 
 
 @pytest.mark.parametrize(("first", "line"), [(b"q Q0 a 1 x t\n", 1), (b"", 20)])
-def test_a_bad_line_before_damage_is_told_first(
+def test_a_bad_line_before_damage_is_reported_first(
     first: bytes, line: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trec_files, "_SAMPLE", 20)

@@ -101,7 +101,7 @@ def test_what_was_there_stays_where_writing_fails(
         assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
 
 
-def test_polars_own_errors_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_polars_own_errors_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise pl.exceptions.ComputeError("underlying IO error: File too large (os error 27)")
 

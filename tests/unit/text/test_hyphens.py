@@ -46,7 +46,7 @@ WORD = st.text("abcdefgh", min_size=4, max_size=12)
 
 
 @given(WORD, st.integers(1, 3), st.lists(WORD))
-def test_a_word_broken_anywhere_is_mended(word: str, at: int, others: list[str]) -> None:
+def test_a_word_broken_anywhere_is_repaired(word: str, at: int, others: list[str]) -> None:
     rest = " ".join(others)
     assert join_hyphens(f"{word[:at]}-\n{word[at:]} {rest}") == f"{word} {rest}"
 

@@ -124,7 +124,7 @@ def test_much_of_one_thing_is_looked_at_once(unit: str) -> None:
     assert len(doi_of(text) or "") < len(text)
 
 
-def test_a_megabyte_of_resolvers_is_no_doi() -> None:
+def test_a_megabyte_of_resolvers_is_not_a_doi() -> None:
     assert normalise_doi("doi:" * (1 << 18)) is None
 
 

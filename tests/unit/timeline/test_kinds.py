@@ -45,7 +45,7 @@ def test_queries_have_a_kind_by_their_episodes() -> None:
     assert dict(kinds.select("query_id", "relevant").iter_rows()) == counts
 
 
-def test_scores_are_told_by_kind() -> None:
+def test_scores_are_reported_by_kind() -> None:
     found = timeline().by_kind.with_columns(pl.col("value").round(9))
     rows = found.select("kind", "queries", "value").rows()
     assert rows == [

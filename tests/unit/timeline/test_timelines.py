@@ -115,7 +115,7 @@ def test_it_prints_as_a_table_and_renders_as_html() -> None:
     assert "<b>" not in found._repr_html_()
 
 
-def test_what_is_wrong_is_told_before_a_run_is_read() -> None:
+def test_what_is_wrong_is_reported_before_a_run_is_read() -> None:
     broken = pl.DataFrame({"query_id": ["q"], "doc_id": ["no time"], "score": [1.0]})
     with pytest.raises(UnknownName, match="weighting"):
         timeline(QRELS, broken, weight="even")

@@ -100,7 +100,7 @@ def test_settings_are_of_their_kind() -> None:
 
 
 @pytest.mark.parametrize("given", ["rate", "rate=", "rate=fast", "=3"])
-def test_a_setting_that_is_no_number_is_told(
+def test_a_setting_that_is_not_a_number_is_reported(
     given: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["train", "static", str(tmp_path), "-o", str(tmp_path / "s.npz"), "--set", given]

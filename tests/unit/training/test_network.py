@@ -71,7 +71,7 @@ def test_dropout_follows_from_the_seed(network: Network) -> None:
         np.testing.assert_array_equal(again[name], expected, err_msg=name)
 
 
-def test_what_a_text_cites_is_no_wrong_answer_for_it() -> None:
+def test_what_a_text_cites_is_not_a_wrong_answer_for_it() -> None:
     pairs = [Pair("a", Form(3), (3, 5)), Pair("b", Form(5), (5,)), Pair("c", Form(3), (3,))]
     mask = not_negative(pairs, np.array([3, 5, 3, 9, 5]))
     expected = [[0, 1, 1, 0, 1], [0, 0, 0, 0, 1], [1, 0, 0, 0, 0]]

@@ -80,7 +80,7 @@ def test_the_same_file_again_is_the_same_and_another_of_its_name_is_another(
     assert citebed.open(folder).documents.height == 155
 
 
-def test_what_cannot_be_read_is_told_and_not_kept(client: TestClient, folder: Path) -> None:
+def test_what_cannot_be_read_is_reported_and_not_kept(client: TestClient, folder: Path) -> None:
     begun = client.post(f"{AT}/import/files", files=files(("a.bib", "no bibliography"))).json()
     job = finished(client, begun["job_id"])
     assert job["state"] == "failed"
@@ -178,7 +178,7 @@ def test_the_demo_leaves_others_work_alone(tmp_path: Path) -> None:
     assert job["collection"] == "demo-collection-2"
 
 
-def test_a_check_says_what_is_wrong_and_how_to_mend_it(client: TestClient, folder: Path) -> None:
+def test_a_check_says_what_is_wrong_and_how_to_fix_it(client: TestClient, folder: Path) -> None:
     begun = client.post(f"{AT}/jobs/lint").json()
     job = finished(client, begun["job_id"])
     wanted = citebed.open(folder).lint().rows

@@ -111,7 +111,7 @@ def test_scores_for_a_page(client: TestClient) -> None:
         {"baseline": "no such run"},
     ],
 )
-def test_what_is_not_there_is_told(client: TestClient, wrong: dict[str, Any]) -> None:
+def test_what_is_not_there_is_reported(client: TestClient, wrong: dict[str, Any]) -> None:
     answer = client.post(f"{AT}/compare", json=CHOSEN | wrong)
     assert answer.status_code == 400
     assert answer.json()["message"]
@@ -145,7 +145,7 @@ def test_the_pages_are_live(client: TestClient, page: str, more: dict[str, Any],
     assert "unsafe" not in policy
 
 
-def test_a_page_is_made_once_and_anew_when_a_file_changes(
+def test_a_page_is_made_once_and_again_when_a_file_changes(
     client: TestClient, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = []
@@ -173,7 +173,7 @@ def test_a_page_of_what_is_wrong_says_so(client: TestClient) -> None:
     assert test.status_code == 422
 
 
-def test_runs_and_judgements_of_ones_own(client: TestClient, folder: Path) -> None:
+def test_runs_and_judgements_of_the_user(client: TestClient, folder: Path) -> None:
     run = (folder / "runs" / RUNS[0]).read_text()
     judged = (folder / "qrels" / "less.qrels").read_text()
     sent = files(("../mine.txt", run), (RUNS[0], run), ("judged", judged))
@@ -184,7 +184,7 @@ def test_runs_and_judgements_of_ones_own(client: TestClient, folder: Path) -> No
     assert client.post(f"{AT}/evaluate", json=asked).json()["rows"]
 
 
-def test_of_files_of_ones_own_the_good_are_taken_and_of_others_why_not(
+def test_of_files_of_the_user_the_good_are_taken_and_of_others_why_not(
     client: TestClient, folder: Path
 ) -> None:
     run = (folder / "runs" / RUNS[0]).read_text()
@@ -210,7 +210,7 @@ def test_a_run_is_removed_with_its_facts_and_nothing_else(client: TestClient, fo
     assert {path.name for path in (folder / "runs").iterdir()} == left
 
 
-def test_what_is_no_measure_is_refused_and_the_others_are_scored(client: TestClient) -> None:
+def test_an_invalid_measure_is_refused_and_the_others_are_scored(client: TestClient) -> None:
     asked = CHOSEN | {"measures": ["AP", "nDGC@10"]}
     shown = client.post(f"{AT}/scores", json=asked).json()
     assert {row["measure"] for row in shown["rows"]} == {"AP"}

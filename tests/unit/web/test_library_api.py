@@ -115,7 +115,7 @@ def test_a_map_around_a_text_a_draft_and_documents(
         ("similar?doc=nowhere", 404),
     ],
 )
-def test_what_cannot_be_is_told(client: TestClient, address: str, status: int) -> None:
+def test_impossible_values_are_reported(client: TestClient, address: str, status: int) -> None:
     answer = client.get(f"{API}/{address}")
     assert answer.status_code == status
     assert answer.json()["message"]

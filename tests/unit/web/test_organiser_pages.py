@@ -154,7 +154,7 @@ def test_questions_are_set_aside_and_taken_back(desk: Desk, campaign: Campaign) 
     assert "No question is set aside" in desk.get("/dashboard").text
 
 
-def test_agreement_is_told_where_documents_are_judged_twice(
+def test_agreement_is_reported_where_documents_are_judged_twice(
     desk: Desk, campaign: Campaign, judge: Judge
 ) -> None:
     for item in judge.items:

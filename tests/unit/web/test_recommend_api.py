@@ -95,7 +95,7 @@ def test_a_text_that_names_a_file_is_a_text(client: TestClient, tmp_path: Path) 
     assert "swordfish" not in inside.text
 
 
-def test_half_a_word_is_no_mistake(client: TestClient) -> None:
+def test_half_a_word_is_not_a_mistake(client: TestClient) -> None:
     for text in ("the", "of a", "…", "qwxyz"):
         found = asked(client, text=text)
         assert found["rows"] == []
@@ -163,7 +163,7 @@ def test_documents_that_are_gone_are_left_out(client: TestClient, draft: str) ->
     assert client.get(f"{draft}/export").text == ""
 
 
-def test_a_sent_draft_with_a_library_of_ones_own(client: TestClient, draft: str) -> None:
+def test_a_sent_draft_with_a_library_of_the_user(client: TestClient, draft: str) -> None:
     text = f"# One\n\n{FIRST} [?]\n\n# Two\n\n{SECOND}"
     sent = send(client, draft, my_md=text.encode(), my_bib=OWN.encode()).json()
     assert [each["text"] for each in sent["passages"]] == [FIRST, SECOND]
@@ -179,7 +179,7 @@ def test_a_sent_draft_with_a_library_of_ones_own(client: TestClient, draft: str)
     assert client.get(f"{draft}/files").json()["file"] == ""
 
 
-def test_keys_of_ones_own_library_are_cited_already(client: TestClient, draft: str) -> None:
+def test_keys_of_the_users_library_are_cited_already(client: TestClient, draft: str) -> None:
     text = f"{FIRST} \\cite{{mykey}}"
     before = ids(asked(client, text=text, draft=draft_id(draft)))
     send(client, draft, my_bib=OWN.encode())
@@ -196,7 +196,9 @@ def test_word_and_zip(client: TestClient, draft: str) -> None:
     assert send(client, draft, a_zip=packed(inside)).json()["file"] == "up.tex"
 
 
-def test_what_cannot_be_read_is_told_and_changes_nothing(client: TestClient, draft: str) -> None:
+def test_what_cannot_be_read_is_reported_and_changes_nothing(
+    client: TestClient, draft: str
+) -> None:
     send(client, draft, a_txt=FIRST.encode())
     answer = send(client, draft, b_png=b"\x89PNG")
     assert answer.status_code == 400

@@ -121,7 +121,7 @@ def test_steps_are_taken_and_taken_back(client: TestClient, folder: Path) -> Non
     assert client.post("/papers/one/seconds", json={"seconds": 9}).json() == {"seconds": 10.5}
 
 
-def test_a_step_from_another_window_is_told_with_how_it_stands(client: TestClient) -> None:
+def test_a_step_from_another_window_is_reported_with_how_it_stands(client: TestClient) -> None:
     step(client, 0, kind="accept", item="c2.2")
     answer = step(client, 0, kind="merge", item="c2")
     assert answer.status_code == 409
@@ -147,7 +147,7 @@ def test_impossible_steps_are_refused(client: TestClient, folder: Path) -> None:
     assert not (folder / "one.decisions.json").exists()
 
 
-def test_what_stands_in_files_is_shown_as_text(client: TestClient, folder: Path) -> None:
+def test_what_is_in_files_is_shown_as_text(client: TestClient, folder: Path) -> None:
     Review(folder).decide("one", ChangeFront(title=EVIL), 0)
     for path in ("/", "/papers/one"):
         page = client.get(path, headers={"Accept": "text/html"}).text
@@ -242,7 +242,7 @@ def test_a_review_file_of_somebody_else_may_hold_anything(
         assert client.post("/export").status_code in (200, 400)
 
 
-def test_damaged_decisions_are_told_in_the_list_and_on_the_page(
+def test_damaged_decisions_are_reported_in_the_list_and_on_the_page(
     client: TestClient, folder: Path
 ) -> None:
     (folder / "one.decisions.json").write_text("{", "utf-8")

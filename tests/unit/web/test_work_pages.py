@@ -56,7 +56,7 @@ def test_files_are_taken_in_as_the_verb_does(desk: Desk, campaign: Campaign) -> 
     assert campaign.judgements.filter(query_id="p2-a1q1")["value"].to_list() == [4, 3, 3, 3, 3]
 
 
-def test_a_full_disk_is_told_without_its_place(
+def test_a_full_disk_is_reported_without_its_place(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(_: object) -> None:

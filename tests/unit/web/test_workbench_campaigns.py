@@ -80,7 +80,7 @@ def test_what_is_guarded_stays_so(together: TestClient) -> None:
     assert "default-src 'self'" in together.get("/cr/login").headers["content-security-policy"]
 
 
-def test_a_name_that_is_an_address_of_ours_is_refused() -> None:
+def test_a_name_that_is_an_address_of_citebed_is_refused() -> None:
     for name in OWN_PATHS:
         with pytest.raises(CitebedError, match="Serve it separately"):
             check_campaign_names(["cr", name])

@@ -143,7 +143,7 @@ def test_behind_a_web_server_cookies_and_headers_are_for_https(folder: Path) -> 
 # --- Strangers ---
 
 
-def test_a_stranger_reads_a_page_of_ours_without_secrets(stranger: TestClient) -> None:
+def test_a_stranger_reads_a_page_of_citebed_without_secrets(stranger: TestClient) -> None:
     for path in ("/", "/c/demo/recommend", "/?key=wrong", "/static/nothing.js", "/login"):
         answer = stranger.get(path, headers=PAGE)
         assert 'class="frame"' in answer.text, path
@@ -241,7 +241,7 @@ def test_another_password_ends_all_sessions(folder: Path, login: TestClient) -> 
 
 
 @pytest.mark.parametrize("body", [b"\xff" * 100, b"--x\r\n\r\n", b"password=%ff&next=/"])
-def test_what_is_no_form_is_answered(login: TestClient, body: bytes) -> None:
+def test_an_invalid_form_is_answered(login: TestClient, body: bytes) -> None:
     for kind in (
         "application/x-www-form-urlencoded",
         "multipart/form-data; boundary=x",
@@ -255,7 +255,7 @@ def test_what_is_no_form_is_answered(login: TestClient, body: bytes) -> None:
 
 
 @pytest.mark.parametrize("path", ["collections/files", "collections/demo/import/files"])
-def test_a_browser_that_leaves_during_an_upload_is_no_error(
+def test_a_browser_that_leaves_during_an_upload_is_not_an_error(
     stranger: TestClient, path: str
 ) -> None:
     form = b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.bib"\r\n\r\nhalf'

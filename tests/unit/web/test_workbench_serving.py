@@ -271,7 +271,7 @@ def test_answers_are_sent_at_once() -> None:
         assert made.proto == socket.IPPROTO_TCP  # else asyncio leaves Nagle's algorithm on
 
 
-def test_a_taken_port_is_told_and_else_another_is_found(folder: Path) -> None:
+def test_a_taken_port_is_reported_and_else_another_is_found(folder: Path) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()

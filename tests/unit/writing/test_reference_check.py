@@ -208,7 +208,7 @@ def test_a_list_that_is_cut_must_begin_with_the_first_author(checker: ReferenceC
          "Old Forests. In Proc. of TREEX. 279–280."),
     ],
 )  # fmt: skip
-def test_other_versions_in_print_are_no_error(record: dict[str, object], text: str) -> None:
+def test_other_versions_in_print_are_not_an_error(record: dict[str, object], text: str) -> None:
     checker = ReferenceChecker(pl.DataFrame([{**OAKS, **record}], infer_schema_length=None))
     assert check(checker, stated_from_text(text)).name in (FINE, NOT_HELD)
 

@@ -90,7 +90,7 @@ def test_keys_that_would_collide(tmp_path: Path) -> None:
     assert len({key.lower() for key in keys}) == len(ids)
 
 
-def test_entries_stand_under_the_keys_that_authors_type(tmp_path: Path) -> None:
+def test_entries_are_under_the_keys_that_authors_type(tmp_path: Path) -> None:
     """An id that is a DOI or a number is not the key; all keys and ids come back."""
     entry = "@article{10.5072/oak, title = {Oak Trees of the North}, year = {2001}}"
     documents = [

@@ -58,7 +58,7 @@ def test_an_interrupted_overwrite_leaves_the_former(
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
-def test_a_full_disk_is_the_users_to_mend(
+def test_a_full_disk_is_the_users_to_fix(
     small: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     break_in_the_middle(monkeypatch, "trec", OSError(28, "No space left on device"))
@@ -95,7 +95,7 @@ def test_a_collection_is_never_overwritten(
         export(small, "trec", tmp_path / "work", overwrite=True)
 
 
-def test_a_folder_is_no_file_and_a_file_no_folder(small: Collection, tmp_path: Path) -> None:
+def test_a_folder_is_not_a_file_and_a_file_no_folder(small: Collection, tmp_path: Path) -> None:
     with pytest.raises(CitebedError, match="is a folder"):
         export(small, "bibtex", tmp_path, overwrite=True)
     (tmp_path / "file").write_text("")

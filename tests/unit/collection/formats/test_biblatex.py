@@ -225,7 +225,7 @@ def test_xdata_of_an_earlier_piece() -> None:
         "@IEEEtranBSTCTL{IEEE:ctl, CTLuse_forced_etal = {yes}}",
     ],
 )
-def test_settings_and_sets_are_no_documents(entry: str) -> None:
+def test_settings_and_sets_are_not_documents(entry: str) -> None:
     assert ids(entry + "\n@misc{a, title = {A}}") == ["a"]
 
 
@@ -290,5 +290,5 @@ def test_years_before_printing(fields: str, year: int | None, date: str | None) 
         ("{a, doi = {10.1002/1{\\textless}2::A{\\textgreater}3.0}}", "10.1002/1<2::a>3.0"),
     ],
 )  # fmt: skip
-def test_a_doi_wherever_it_is(entry: str, doi: str) -> None:
+def test_a_doi_anywhere(entry: str, doi: str) -> None:
     assert read(f"@article{entry}")[0][0].doi == doi

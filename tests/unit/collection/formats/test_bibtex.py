@@ -202,7 +202,7 @@ def test_an_entry_without_a_key_is_named_and_noted() -> None:
     assert (named.doc_id, unnamed.doc_id) == ("oneill-2010-on", "line-3")
 
 
-def test_a_broken_entry_is_mended_and_noted() -> None:
+def test_a_broken_entry_is_repaired_and_noted() -> None:
     problem, document, other = records(
         "@misc{a,\n title = {T},\n note = {x\n\n@misc{b, title = {U}}"
     )
@@ -352,7 +352,7 @@ def test_written_entry() -> None:
     )
 
 
-def test_a_type_that_is_no_word_is_written_as_misc() -> None:
+def test_a_type_that_is_not_a_word_is_written_as_misc() -> None:
     assert write_entry(Document("a", "journal-article")).startswith("@misc{a,")
 
 
@@ -406,7 +406,7 @@ def test_fields_are_put_in_front() -> None:
     assert parse_fields("no entry") == {}
 
 
-def test_a_text_that_is_no_entry_is_refused() -> None:
+def test_a_text_that_is_not_an_entry_is_refused() -> None:
     with pytest.raises(ValueError, match="not a BibTeX entry"):
         parse_document("@misc{a, title = {")
     with pytest.raises(ValueError, match="not a BibTeX entry"):

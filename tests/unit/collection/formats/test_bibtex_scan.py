@@ -104,7 +104,7 @@ def test_strings_and_joins() -> None:
     assert second.fields == {"publisher": "Assoc. for Computing", "title": "T"}
 
 
-def test_what_is_no_record() -> None:
+def test_not_a_record() -> None:
     text = """\
 Free text with x@y.org and @ and @article without braces.
 % @misc in a comment

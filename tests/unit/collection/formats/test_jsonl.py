@@ -234,7 +234,7 @@ def test_an_unknown_object_is_a_problem_that_lists_its_keys(odd: dict[str, Any])
     assert (", ".join(odd) or "(none)") in problem.what
 
 
-def test_a_grade_that_is_no_number_is_reported() -> None:
+def test_a_grade_that_is_not_a_number_is_reported() -> None:
     odd = {"query_id": "1", "doc_id": "d", "relevance": "high"}
     assert read(odd) == [Problem(1, "expected a whole number as relevance, found 'high'")]
 

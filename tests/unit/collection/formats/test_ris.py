@@ -220,7 +220,7 @@ def test_abstract_falls_back_to_notes() -> None:
     assert one(record("TI  - A title", "N2  - Note.", "AB  - Text.")).abstract == "Text."
 
 
-def test_a_missing_end_is_mended() -> None:
+def test_a_missing_end_is_repaired() -> None:
     items = read("TY  - JOUR\nTI  - One\nTY  - JOUR\nTI  - Two\n", line=100)
     titles = [item.title for item in items if isinstance(item, Document)]
     assert titles == ["One", "Two"]

@@ -112,7 +112,7 @@ def test_a_query_without_text_is_skipped() -> None:
     assert read(SMART_QUERIES, ".I 3\n.W\n\n") == [Problem(1, "query 3 has no text (.W)")]
 
 
-def test_a_broken_number_is_mended() -> None:
+def test_a_broken_number_is_repaired() -> None:
     items = read(SMART, ".I 28\n56\n.T\nTitle\n.X\n2856\t5\t2856\n3\t5\t2856\n")
     assert items == [
         Problem(1, "the number 2856 was broken over two lines", "mended"),
@@ -344,7 +344,7 @@ def test_queries_with_titles_are_read() -> None:
     ]
 
 
-def test_counts_of_co_citations_are_no_codes() -> None:
+def test_counts_of_co_citations_are_not_codes() -> None:
     lines = ["1\t92\t1", "262\t1\t1", "429\t1\t1", "1131\t5\t1", "1278\t1\t1"]
     [document] = read(SMART, "\n".join((".I 1", ".T", "T", ".X", *lines)))
     assert isinstance(document, Document)

@@ -231,7 +231,7 @@ def test_references_without_a_paper_are_documents() -> None:
     assert TEI.sniff(listed)
 
 
-def test_text_that_stands_in_no_body_and_no_paragraph_is_kept() -> None:
+def test_text_that_is_in_no_body_and_no_paragraph_is_kept() -> None:
     xml = "<tei><teiHeader/><text><div>We <hi>sort</hi> apples.<lb/>All of them.</div></text></tei>"
     (document,) = parse(xml)
     assert isinstance(document, Document)

@@ -63,7 +63,7 @@ class TestParsing:
         assert (problems[0].line, problems[0].kind) == (3, "skipped")
         assert "Premature end" in problems[0].what
 
-    def test_stray_characters_are_mended(self) -> None:
+    def test_stray_characters_are_repaired(self) -> None:
         root, problems = parse_xml(b"<a>x\x0by\n & z \x0c&amp; &lt;</a>")
         assert inner_text(root) == "xy & z & <"
         assert [(p.line, p.kind) for p in problems] == [(1, "mended")]
@@ -83,7 +83,7 @@ class TestParsing:
         assert root is not None
         assert source_line(root[0], Chunk(b"", "x.xml", line=3)) == 70_003
 
-    def test_undeclared_prefix_is_no_problem(self) -> None:
+    def test_undeclared_prefix_is_not_a_problem(self) -> None:
         root, problems = parse_xml(b'<a><link xlink:href=" u ">t</link></a>')
         assert problems == []
         assert attribute(next(children(root, "link")), "href") == "u"

@@ -61,7 +61,7 @@ def test_references_later_than_the_paper(collect: Collect, found: Found) -> None
     ]
 
 
-def test_later_references_are_mended_by_the_rule(collect: Collect, found: Found) -> None:
+def test_later_references_are_repaired_by_the_rule(collect: Collect, found: Found) -> None:
     files = {"a.bib": BIB, "p.xml": paper(references=("10.1145/1.2",))}
     assert found(collect(files, Rules(no_future=True)), "later-references") == []
 
@@ -126,7 +126,7 @@ def test_a_list_in_a_file_of_its_own_can_have_the_reference(collect: Collect, fo
     assert found(collect(files), "unknown-cites") == []
 
 
-def test_a_reference_that_stands_in_the_list_twice(collect: Collect, found: Found) -> None:
+def test_a_reference_that_is_in_the_list_twice(collect: Collect, found: Found) -> None:
     twice = ("10.1145/1.3", "10.1145/1.1", "key3", "None", "None", "10.5/x", "10.5/X", "10.5/y")
     collection = collect({"a.bib": BIB, "p.xml": paper(references=twice)})
     assert found(collection, "duplicate-references") == [
@@ -135,7 +135,7 @@ def test_a_reference_that_stands_in_the_list_twice(collect: Collect, found: Foun
     ]
 
 
-def test_a_reference_number_that_stands_in_the_list_twice(collect: Collect, found: Found) -> None:
+def test_a_reference_number_that_is_in_the_list_twice(collect: Collect, found: Found) -> None:
     text = paper().replace("</references>", '<reference id="1">10.5/z</reference></references>')
     ((_, what),) = found(collect({"p.xml": text}), "duplicate-references")
     assert what == "reference 1 is listed twice; the first is kept"

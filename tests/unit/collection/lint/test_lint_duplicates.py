@@ -83,7 +83,7 @@ def test_a_typing_error_and_an_added_word(collect: Collect, found: Found) -> Non
         ("Exactly the same title, twice over", "Exactly the Same Title Twice Over"),
     ],
 )
-def test_series_and_different_papers_are_no_duplicates(
+def test_series_and_different_papers_are_not_duplicates(
     collect: Collect, found: Found, left: str, right: str
 ) -> None:
     text = entry("10.1145/1.1", left), entry("10.1145/1.2", right)
@@ -96,7 +96,7 @@ def test_titles_of_different_authors_are_not_compared(collect: Collect, found: F
     assert near(collect, found, one, two) == []
 
 
-def test_a_heading_that_recurs_is_no_paper(collect: Collect, found: Found) -> None:
+def test_a_heading_that_recurs_is_not_a_paper(collect: Collect, found: Found) -> None:
     same = [entry(f"10.1/{n}", "Abstracts of Selected Articles", year=2000 + n) for n in range(3)]
     assert near(collect, found, *same, entry("10.1/9", "Abstracts of Slected Articles")) == []
 

@@ -72,7 +72,7 @@ def test_a_folder_of_strings_alone_lends_anywhere_and_two_that_differ_do_not(
     assert venues(tmp_path / "d")["a"] == "jx (B)"
 
 
-def test_strings_alone_are_no_collection(tmp_path: Path) -> None:
+def test_strings_alone_are_not_a_collection(tmp_path: Path) -> None:
     (tmp_path / "strings.bib").write_text(JX)
     with pytest.raises(CitebedError, match="other files may use them"):
         import_sources(tmp_path / "c", [tmp_path / "strings.bib"])

@@ -93,7 +93,7 @@ def test_a_file_is_the_same_by_another_path(
     assert open_collection(tmp_path / "c").documents["doc_id"].to_list() == ["two"]
 
 
-def test_a_name_with_the_sign_of_archives_is_a_name_all_the_same(tmp_path: Path) -> None:
+def test_a_name_with_the_sign_of_archives_is_a_name_anyway(tmp_path: Path) -> None:
     path = tmp_path / "wow!.bib"
     for text in (ONE, TWO):
         path.write_text(text)

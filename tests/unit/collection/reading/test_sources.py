@@ -204,7 +204,7 @@ def test_links_are_reported_and_only_links_to_files_are_followed(tmp_path: Path)
     assert "not followed" in told["up"]
 
 
-def test_many_members_that_are_no_bomb_alone_are_one_together(
+def test_many_members_that_are_not_a_bomb_alone_are_one_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "FILE_BYTES", 4 << 20)

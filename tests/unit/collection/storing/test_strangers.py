@@ -380,7 +380,7 @@ def test_a_change_that_was_cut_short_is_finished_by_the_next_reader(collection: 
     assert not (collection / ".commit.json").exists()
 
 
-def test_judgements_of_a_source_without_a_name_are_a_set_all_the_same(collection: Path) -> None:
+def test_judgements_of_a_source_without_a_name_are_a_set_anyway(collection: Path) -> None:
     path = collection / "import" / "judgements.parquet"
     pl.read_parquet(path).with_columns(source=pl.lit("")).write_parquet(path)
     (collection.parent / "in" / "b.bib").write_text(MORE)

@@ -229,7 +229,7 @@ def test_intervals_of_many_items_are_those_of_drawing_one_by_one(
 # --- the edges ------------------------------------------------------------------------------
 
 
-def test_where_everybody_says_the_same_chance_cannot_be_told() -> None:
+def test_where_everybody_says_the_same_chance_cannot_be_known() -> None:
     raw, kappa, alpha = all_of(two([(1, 1)] * 9))
     assert (raw.value, raw.low, raw.high) == (1.0, 1.0, 1.0)
     assert "the interval is not informative" in raw.note
@@ -250,7 +250,7 @@ def test_one_item_has_no_interval() -> None:
     assert "no interval" in found.note
 
 
-def test_samples_in_which_everybody_says_the_same_are_told() -> None:
+def test_samples_in_which_everybody_says_the_same_are_reported() -> None:
     rare = krippendorffs_alpha(two([(0, 0)] * 7 + [(1, 1), (0, 1)]))
     assert rare.value is not None
     assert "samples all judgements are equal" in rare.note

@@ -92,7 +92,7 @@ def test_whole_queries_are_drawn() -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, -0.1, 1.01, float("nan")])
-def test_a_share_that_is_none(share: float) -> None:
+def test_a_share_that_is_invalid(share: float) -> None:
     with pytest.raises(CitebedError, match="share"):
         sample(as_qrels({"q": {"a": 1}}), share)
 

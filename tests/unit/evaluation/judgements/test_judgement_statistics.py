@@ -121,7 +121,7 @@ def test_labels_are_read_in_every_form(tmp_path: Path, form: str) -> None:
     assert found.table.drop("label").equals(read_qrels(path).table)
 
 
-def test_a_field_that_says_nothing_is_no_label(tmp_path: Path) -> None:
+def test_a_field_that_says_nothing_is_not_a_label(tmp_path: Path) -> None:
     path = tmp_path / "j.qrels"
     path.write_text("p 0 a 1\np Q0 b 0\np 17 c 1\n")
     assert read_labelled(path).table.columns == ["query_id", "doc_id", "relevance"]
@@ -129,7 +129,7 @@ def test_a_field_that_says_nothing_is_no_label(tmp_path: Path) -> None:
     assert read_labelled(tmp_path / "j.parquet").table.rows() == [("p", "a", 1)]
 
 
-def test_a_line_that_is_none_is_named_as_ever(tmp_path: Path) -> None:
+def test_a_line_that_is_invalid_is_named_as_ever(tmp_path: Path) -> None:
     path = tmp_path / "j.qrels"
     path.write_text("p cited a 1\np cited b x\n")
     with pytest.raises(FormatError, match=r"j\.qrels:2: the relevance 'x' is not a whole number"):

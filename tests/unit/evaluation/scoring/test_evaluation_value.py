@@ -88,7 +88,7 @@ def test_clusters_are_a_mapping_a_file_or_a_field_of_the_queries(files: Path) ->
     assert scores.compare("good").table["clusters"].to_list() == [12]
 
 
-def test_without_queries_a_field_of_them_is_told(scores: Evaluation) -> None:
+def test_without_queries_a_field_of_them_is_reported(scores: Evaluation) -> None:
     with pytest.raises(CitebedError, match="cannot find the 'paper' of the queries"):
         scores.compare(cluster="paper")
     with pytest.raises(CitebedError, match="no cluster, 'q1' for one"):

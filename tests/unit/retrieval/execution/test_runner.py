@@ -84,7 +84,7 @@ def test_many_queries_are_answered_as_one_is(tmp_path: Path) -> None:
         assert many.table.filter(pl.col("query_id") == row["query_id"]).equals(alone.table)
 
 
-def test_queries_without_a_word_are_told(tmp_path: Path) -> None:
+def test_queries_without_a_word_are_reported(tmp_path: Path) -> None:
     folder = made(tmp_path)
     result = run(folder, {"query_id": "q1", "text": "the"}, {"query_id": "q2", "text": None})
     assert result.table.is_empty()
@@ -235,7 +235,7 @@ def test_pseudo_feedback_takes_what_is_found_first(tmp_path: Path) -> None:
     assert set(found(run(folder, {**query, "exclude": ["oak"]}, pipeline="bm25+rm3"))) == set()
 
 
-def test_judgements_that_are_none(tmp_path: Path) -> None:
+def test_judgements_that_are_invalid(tmp_path: Path) -> None:
     folder = made(tmp_path / "c", qrels={"own": "q1 0 oak 1\n"})
     collection, known = open_collection(folder), open_index(folder).ids.choose_known
     with pytest.raises(CitebedError, match=r"no judgements 'nix'.*\(own\)"):
@@ -266,7 +266,7 @@ def test_judgements_that_are_none(tmp_path: Path) -> None:
         (100, True, (True, 1)),
     ],
 )
-def test_preparing_is_done_where_it_pays_and_compiling_is_told(
+def test_preparing_is_done_where_it_pays_and_compiling_is_reported(
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,

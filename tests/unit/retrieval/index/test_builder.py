@@ -113,7 +113,7 @@ def write_state(folder: Path, state: Mapping) -> None:
 
 @settings(max_examples=examples(50), suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(STATE, min_size=2, max_size=4))
-def test_building_on_gives_what_building_anew_gives(states: list[Mapping]) -> None:
+def test_building_on_gives_what_building_again_gives(states: list[Mapping]) -> None:
     with TemporaryDirectory() as name:
         folder = Path(name) / "c"
         for number, state in enumerate(states):

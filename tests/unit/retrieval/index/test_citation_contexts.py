@@ -157,7 +157,9 @@ def test_a_contexts_file_that_changed_is_read_again(tmp_path: Path) -> None:
         (b"\n\xff\xfe\n", 2, "is not JSON"),
     ],
 )
-def test_contexts_that_are_none(tmp_path: Path, data: bytes, line: int | None, what: str) -> None:
+def test_contexts_that_are_invalid(
+    tmp_path: Path, data: bytes, line: int | None, what: str
+) -> None:
     folder = write_collection(tmp_path / "c", DOCUMENTS)
     build(folder)
     path = tmp_path / "c.jsonl"

@@ -142,7 +142,7 @@ def test_opening_leaves_the_warnings_of_other_threads_alone(
 
 
 @given(st.data())
-def test_any_byte_changed_is_told(whole: Path, data: st.DataObject) -> None:
+def test_any_byte_changed_is_reported(whole: Path, data: st.DataObject) -> None:
     path = data.draw(st.sampled_from(array_files(whole)))
     good = path.read_bytes()
     place = data.draw(st.integers(0, len(good) - 1))
@@ -210,7 +210,7 @@ def test_impossible_numbers_are_reported_though_the_checksums_fit(
         ("docs", lambda array: array[::-1].copy(), "they do not rise"),
     ],
 )
-def test_a_larger_index_that_leads_astray_is_told(
+def test_a_larger_index_that_leads_astray_is_reported(
     tmp_path: Path, name: str, change: Callable[[np.ndarray], np.ndarray], told: str
 ) -> None:
     rows = [{"doc_id": f"d{n}", "title": "Trees", "abstract": "a " * n} for n in range(1, 40)]
@@ -246,7 +246,7 @@ def test_an_index_of_another_format(folder: Path, capsys: pytest.CaptureFixture[
     assert_told_and_mended(folder, capsys)
 
 
-def test_a_description_that_is_none(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_description_that_is_invalid(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = folder / "index" / "index.json"
     for data in (b"", b"{", b"[]", b"null", b"7", b"\xff\xfe\0", b'{"format": 1}', b"[" * 100_000):
         path.write_bytes(data)
@@ -332,7 +332,7 @@ def test_a_count_must_be_a_number(folder: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["index.json", "docs.1.npy"])
 @pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
-def test_links_and_pipes_are_no_files_of_an_index(
+def test_links_and_pipes_are_not_files_of_an_index(
     folder: Path, capsys: pytest.CaptureFixture[str], name: str, kind: str
 ) -> None:
     path = folder / "index" / name

@@ -101,7 +101,7 @@ def test_only_what_changed_is_embedded_again(folder: Path) -> None:
     assert_same_arrays(some, arrays_of(folder))
 
 
-def test_another_model_makes_all_anew_and_counts_nothing(folder: Path, tmp_path: Path) -> None:
+def test_another_model_makes_all_again_and_counts_nothing(folder: Path, tmp_path: Path) -> None:
     build(folder, neural=Encoder())
     small = write_small(tmp_path / "small.npz")
     with pytest.raises(
@@ -155,7 +155,9 @@ def test_vectors_of_an_encoder_stay_as_long_as_they_fit(folder: Path) -> None:
     assert rows_of(open_index(folder), "encoder") == rows
 
 
-def test_those_that_are_missing_are_told_and_made_when_the_encoder_is_there(folder: Path) -> None:
+def test_those_that_are_missing_are_reported_and_made_when_the_encoder_is_there(
+    folder: Path,
+) -> None:
     build(folder, neural=Encoder())
     write_collection(folder, (PINE, *DOCUMENTS))
     report = build(folder)
@@ -256,7 +258,7 @@ def test_an_index_that_names_vectors_which_it_has_not(folder: Path) -> None:
         {"name": "x", "fingerprint": "y", "width": 256, "missing": "some"},
     ],
 )
-def test_a_description_of_vectors_that_is_none(folder: Path, about: object) -> None:
+def test_a_description_of_vectors_that_is_invalid(folder: Path, about: object) -> None:
     build(folder)
     path = folder / "index" / "index.json"
     values = json.loads(path.read_text())

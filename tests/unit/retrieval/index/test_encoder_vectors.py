@@ -124,7 +124,7 @@ def test_other_files_of_the_index_stay_as_they_are(folder: Path) -> None:
     assert len(after - before) == 2, "one of each array, none of which is left over"
 
 
-def test_another_encoder_begins_anew(folder: Path) -> None:
+def test_another_encoder_begins_again(folder: Path) -> None:
     build(folder, neural=Encoder())
     other = Encoder("e2")
     assert build(folder, neural=other).encoded == 10
@@ -132,7 +132,7 @@ def test_another_encoder_begins_anew(folder: Path) -> None:
     assert open_index(folder, verified=True).vectors_of(other, "encoder").missing == 0
 
 
-def test_documents_that_came_meanwhile_are_told(folder: Path) -> None:
+def test_documents_that_came_meanwhile_are_reported(folder: Path) -> None:
     report = build(folder)
     opened = open_collection(folder)
     write_collection(folder, DOCUMENTS[:5])

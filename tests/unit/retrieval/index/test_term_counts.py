@@ -62,7 +62,7 @@ def test_a_table_of_words_grows_and_keeps_their_numbers() -> None:
     assert table.spelled(100_000) == ["w99999"]
 
 
-def test_long_words_are_told_apart_and_from_short_ones() -> None:
+def test_long_words_are_distinguished_from_each_other_and_from_short_ones() -> None:
     texts = ["abcdefgh abcdefghi abcdefghj", "ABCDEFGH abcdefghi", f"{'x' * 200} {'x' * 199}y"]
     assert compiled(texts) == [text.lower().split() for text in texts]
 
@@ -93,7 +93,7 @@ def read_all(
     return [*map(WordReader(numbers, model).read, split_words(jobs))], numbers
 
 
-def test_words_are_numbered_anew_when_there_are_too_many(
+def test_words_are_numbered_again_when_there_are_too_many(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     texts = [("oak ash elm", "fir"), ("", "oak")]
@@ -129,7 +129,7 @@ def test_vectors_of_words_that_were_read_are_those_of_the_texts(
     )
 
 
-def test_a_term_is_counted_up_to_the_most_wherever_it_stands() -> None:
+def test_a_term_is_counted_up_to_the_most_anywhere() -> None:
     texts = [("tree " * (MOST_TIMES - 1) + "tree– " * 5, ""), ("tree " * 3 + "tree–", "")]
     quick = read_all(texts)[0][0].counts()
     assert key_times(quick.keys).tolist() == [MOST_TIMES, 4]

@@ -81,7 +81,7 @@ def test_pages(library: Library) -> None:
     assert library.find(start=99).total == 5
 
 
-def test_what_cannot_be_is_told(library: Library) -> None:
+def test_impossible_values_are_reported(library: Library) -> None:
     with pytest.raises(UnknownName, match="order"):
         library.find(sort="worst")
     with pytest.raises(CitebedError, match="expected numbers of at least 0"):
@@ -98,7 +98,7 @@ def test_facets_are_of_what_was_found_without_their_own_choice(library: Library)
     assert chosen.select("facet", "value").rows() == [("venue", "J. of Trees")]
 
 
-def test_years_that_are_no_decade_are_among_the_facets(library: Library) -> None:
+def test_years_that_are_not_a_decade_are_among_the_facets(library: Library) -> None:
     found = library.find(among=Filter("2000-2015"))
     assert {"facet": "year", "value": "2000-2015", "count": 2, "chosen": True} in found.facet_rows
 

@@ -118,7 +118,7 @@ def test_no_ranker(tmp_path: Path, text: str) -> None:
         read_ranker(path)
 
 
-def test_what_is_missing_is_told_in_words(tmp_path: Path) -> None:
+def test_what_is_missing_is_reported_in_words(tmp_path: Path) -> None:
     path = tmp_path / "ranker.json"
     for text, told in (
         ("[]", "not a JSON object"),

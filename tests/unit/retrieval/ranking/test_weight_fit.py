@@ -234,7 +234,7 @@ def test_a_large_collection_teaches_while_it_is_indexed(
     assert was_there == [False]
 
 
-def test_what_was_learned_for_another_index_is_learned_anew(
+def test_what_was_learned_for_another_index_is_learned_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = made(tmp_path / "c", 60)

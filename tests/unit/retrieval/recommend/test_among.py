@@ -123,7 +123,7 @@ BIB = """@article{mine, title={Relevance Feedback in Information Retrieval}, yea
 """
 
 
-def test_only_what_stands_in_a_bib_file(demo_indexed: Path, tmp_path: Path) -> None:
+def test_only_what_is_in_a_bib_file(demo_indexed: Path, tmp_path: Path) -> None:
     (tmp_path / "refs.bib").write_text(BIB)
     one = Recommender(demo_indexed)
     found = one.recommend_for(TEXT, 10, bib=tmp_path / "refs.bib", in_bib=True, min_probability=0)
@@ -142,7 +142,7 @@ def test_the_bib_files_of_a_draft_count(demo_indexed: Path, tmp_path: Path) -> N
     assert {each.doc_id for each in found} == {"rocchio1971relevance"}  # the other is cited
 
 
-def test_without_a_bib_file_nothing_can_stand_in_it(demo_indexed: Path, tmp_path: Path) -> None:
+def test_without_a_bib_file_nothing_can_be_in_it(demo_indexed: Path, tmp_path: Path) -> None:
     with pytest.raises(CitebedError, match=r"no \.bib file to search"):
         Recommender(demo_indexed).recommend_for(TEXT, in_bib=True)
     (tmp_path / "empty.bib").write_text("")

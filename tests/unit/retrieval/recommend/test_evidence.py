@@ -51,7 +51,7 @@ def test_documents_that_only_function_words_match_are_left_out(folder: Path) -> 
     assert [set(each.terms) for each in found] == [{"languages", "use"}, {"languages"}]
 
 
-def test_a_part_of_a_hyphenated_word_is_no_term(tmp_path: Path) -> None:
+def test_a_part_of_a_hyphenated_word_is_not_a_term(tmp_path: Path) -> None:
     documents = (
         {"doc_id": "1", "title": "Re-ranking of co-citations"},
         {"doc_id": "2", "title": "Re: co"},

@@ -26,7 +26,7 @@ def ids(found: Iterable[Recommendation]) -> list[str]:
 
 @pytest.mark.parametrize("warm", [False, True])
 @pytest.mark.parametrize("model", MODELS)
-def test_the_others_are_ranked_anew(demo_indexed: Path, model: str, warm: bool) -> None:
+def test_the_others_are_ranked_again(demo_indexed: Path, model: str, warm: bool) -> None:
     one = Recommender(demo_indexed, None, model, warm=warm)
     before = one.recommend_for(TEXT, 8)
     after = one.recommend_for(TEXT, 8, relevant=[ROCCHIO], nonrelevant=[LAVRENKO])

@@ -149,7 +149,7 @@ def test_only_what_is_needed_is_downloaded(tmp_path: Path, monkeypatch: pytest.M
     assert hub.asked == [*wanted, "model.safetensors"]
 
 
-def test_a_download_is_told_before_anything_is_sent(
+def test_a_download_is_reported_before_anything_is_sent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     hub = Hub(REPOSITORY, None, tmp_path)
@@ -213,7 +213,7 @@ SETTINGS = ["config.json", "sentence_bert_config.json", "tokenizer_config.json",
 
 
 @neural
-def test_files_that_are_no_settings_are_errors(make_model: Callable[..., Any]) -> None:
+def test_files_that_are_not_settings_are_errors(make_model: Callable[..., Any]) -> None:
     for name in (*SETTINGS, "vocab.txt", "tokenizer.json"):
         folder = make_model().folder
         for data in ODD_FILES:
@@ -233,7 +233,7 @@ def test_settings_that_make_no_sense_are_errors(make_model: Callable[..., Any]) 
 
 
 @neural
-def test_a_panic_in_a_library_is_told(
+def test_a_panic_in_a_library_is_reported(
     make_model: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encoder = load_encoder(make_model().folder, runtime="onnx")
@@ -435,13 +435,13 @@ def test_a_batch_of_nothing(make_model: Callable[..., Any]) -> None:
 
 
 @neural
-def test_three_classes_are_no_relevance(make_cross_model: Callable[..., Any]) -> None:
+def test_three_classes_are_not_relevance(make_cross_model: Callable[..., Any]) -> None:
     with pytest.raises(CitebedError, match="has 3 output classes"):
         load_cross_encoder(make_cross_model(labels=3).folder)
 
 
 @neural
-def test_an_encoder_is_no_cross_encoder(make_model: Callable[..., Any]) -> None:
+def test_an_encoder_is_not_a_cross_encoder(make_model: Callable[..., Any]) -> None:
     with pytest.raises(CitebedError, match=r"lack 'classifier\.weight'"):
         load_cross_encoder(make_model().folder)
 

@@ -219,7 +219,7 @@ def test_huge_frequencies(tmp_path: Path) -> None:
         both.assert_same([both.query({0: 1.0}), both.query({0: 1.0, 1: 3.0})], 10)
 
 
-def test_terms_that_add_nothing_are_found_all_the_same(tmp_path: Path) -> None:
+def test_terms_that_add_nothing_are_found_anyway(tmp_path: Path) -> None:
     """With idf=plain a term that every document has counts 0."""
     docs = [{"title": ["all", f"w{n % 4}"]} for n in range(20)]
     both = Both(index_of(tmp_path / "index", docs), "cosine(tf=raw,idf=plain)")

@@ -84,7 +84,7 @@ def test_lines_of_json(collection: Collection, tmp_path: Path) -> None:
         (b"\n \n", None, "has no queries"),
     ],
 )
-def test_what_is_no_query(
+def test_not_a_query(
     collection: Collection, tmp_path: Path, data: bytes, line: int | None, what: str
 ) -> None:
     path = tmp_path / "q"

@@ -170,7 +170,7 @@ def test_any_fields_read_back_as_they_print(weights: dict[str, float]) -> None:
 @pytest.mark.parametrize(
     "text", ["", " , ", "title=0", "title=-1", "title=nan", "title=inf", "title=", "title=2=3"]
 )
-def test_weights_that_are_none(text: str) -> None:
+def test_weights_that_are_invalid(text: str) -> None:
     with pytest.raises(CitebedError, match="field"):
         fields_of(text)
 

@@ -143,7 +143,7 @@ def test_contexts_of_files_are_counted_once(tmp_path: Path) -> None:
     assert search_here(parts, queries, "ql", options).table.equals(here.table)
 
 
-def test_shards_that_have_changed_since_are_told(tmp_path: Path) -> None:
+def test_shards_that_have_changed_since_are_reported(tmp_path: Path) -> None:
     parts = cut(collection(tmp_path / "one", rows(9)), tmp_path / "parts", 4)
     search = sharded(index_here(parts))
     assert search.is_current()
@@ -152,7 +152,7 @@ def test_shards_that_have_changed_since_are_told(tmp_path: Path) -> None:
     assert not search.is_current()
 
 
-def test_all_terms_are_counted_once_until_a_shard_is_indexed_anew(tmp_path: Path) -> None:
+def test_all_terms_are_counted_once_until_a_shard_is_indexed_again(tmp_path: Path) -> None:
     parts = cut(collection(tmp_path / "one", rows(9)), tmp_path / "parts", 4)
     search = sharded(index_here(parts))
     assert not list(parts.glob("shards/*/index/whole-*.npy"))
@@ -167,7 +167,7 @@ def test_all_terms_are_counted_once_until_a_shard_is_indexed_anew(tmp_path: Path
     assert len(list(parts.glob("shards/*/index/whole-*.npy"))) == 3
 
 
-def test_damaged_frequencies_are_told(tmp_path: Path) -> None:
+def test_damaged_frequencies_are_reported(tmp_path: Path) -> None:
     parts = cut(collection(tmp_path / "one", rows(9)), tmp_path / "parts", 4)
     sharded(index_here(parts)).keep_all_terms(DEFAULT_FIELDS)
     path = next(parts.glob("shards/00001/index/whole-*.npy"))

@@ -83,7 +83,7 @@ def test_sentences_of_a_draft_ask_for_what_they_cite(tmp_path: Path) -> None:
     ]
 
 
-def test_the_draft_itself_is_no_answer(tmp_path: Path) -> None:
+def test_the_draft_itself_is_not_an_answer(tmp_path: Path) -> None:
     folder = made(tmp_path / "c")
     text = "# On trees, part 90000\n\nWe cite ourselves [@d000], and another work [@d001].\n"
     (tmp_path / "a.md").write_text(text)

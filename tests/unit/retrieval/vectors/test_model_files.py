@@ -79,7 +79,7 @@ def test_every_truncated_file_is_an_error(whole: Path) -> None:
 
 
 @given(st.binary(max_size=100))
-def test_random_bytes_are_no_model(whole: Path, data: bytes) -> None:
+def test_random_bytes_are_not_a_model(whole: Path, data: bytes) -> None:
     path = whole.with_name("random.npz")
     path.write_bytes(data)
     with pytest.raises(FormatError):
@@ -119,7 +119,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("members", HOSTILE.values(), ids=HOSTILE)
-def test_arrays_that_are_none_are_refused(tmp_path: Path, members: dict[str, bytes]) -> None:
+def test_arrays_that_are_invalid_are_refused(tmp_path: Path, members: dict[str, bytes]) -> None:
     zipped(tmp_path / "m.npz", ABOUT | members)
     with pytest.raises(FormatError, match="not a usable model"):
         read_model(tmp_path / "m.npz", "static")

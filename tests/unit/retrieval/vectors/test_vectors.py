@@ -47,7 +47,7 @@ def test_any_number_of_queries_is_scored_alike(count: int) -> None:
 
 @pytest.mark.parametrize("sentences", [0, 1, 5, 12])
 @pytest.mark.parametrize("count", [1, 10, 300, 5000])
-def test_what_is_told_of_similar_documents_is_never_rough(sentences: int, count: int) -> None:
+def test_similarity_of_documents_is_never_rough(sentences: int, count: int) -> None:
     """Vectors of eight bits only choose candidates; scores are computed exactly."""
     found, queries = documents(4000, 64), some(sentences + 1, 64, seed=1)
     scores = queries.astype(np.float64) @ (found.rows * found.scales[:, None]).T

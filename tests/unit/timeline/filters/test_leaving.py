@@ -87,7 +87,7 @@ def test_what_can_be_gone_on_with_is_kept_and_told(
     assert names(tmp_path) == ["out", "s"]
 
 
-def test_a_line_out_of_order_late_in_a_stream_can_be_mended(tmp_path: Path) -> None:
+def test_a_line_out_of_order_late_in_a_stream_can_be_repaired(tmp_path: Path) -> None:
     docs = stream()
     late = [*docs[:40], docs[3], *docs[40:]]
     task = task_of(write(tmp_path / "s", late), "names")
@@ -195,7 +195,7 @@ def test_a_list_that_was_cut(tmp_path: Path) -> None:
 IN_VAIN = {"1300000130-n30": {"elm": True, "fig": True}, "gone": {"oak": False}}
 
 
-def test_topics_without_a_line_are_told(tmp_path: Path) -> None:
+def test_topics_without_a_line_are_reported(tmp_path: Path) -> None:
     docs = [{"doc_id": "d", "time": 5, "text": "Bo Elm"}]
     assert filtered(tmp_path, docs, "names")[1].unmatched == ("oak", "sea")
 
@@ -208,7 +208,7 @@ def test_topics_without_a_line_are_told(tmp_path: Path) -> None:
         ("incremental(buckets=4096)", ("gone", "nowhere")),
     ],
 )
-def test_documents_that_did_not_come_are_told_also_after_a_stop(
+def test_documents_that_did_not_come_are_reported_also_after_a_stop(
     tmp_path: Path, model: str, unmet: tuple[str, ...]
 ) -> None:
     topics = [TOPICS[0]._replace(training=("nowhere", "1300000003-d")), *TOPICS[1:]]

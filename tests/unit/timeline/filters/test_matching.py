@@ -103,7 +103,7 @@ def test_mentions_are_those_of_the_obvious_way_and_all_are_candidates(
         assert fast.candidates(frame)["title"].to_list() == [text]
 
 
-def test_marks_between_letters_are_no_words() -> None:
+def test_marks_between_letters_are_not_words() -> None:
     assert words("アン・オーク a゛b") == ["ア", "ン", "オ", "ー", "ク", "a", "b"]
 
 

@@ -69,7 +69,7 @@ def test_a_filter_prints_as_it_is_written() -> None:
         ("relevance_model(mu=0)", CitebedError, "without smoothing"),
     ],
 )
-def test_what_is_no_filter_is_refused(text: str, error: type[Exception], what: str) -> None:
+def test_an_invalid_filter_is_refused(text: str, error: type[Exception], what: str) -> None:
     with pytest.raises(error, match=what):
         parse_filter(text)
 

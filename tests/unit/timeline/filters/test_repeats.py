@@ -51,7 +51,7 @@ def test_a_stream_with_repeats_is_as_if_they_were_not_there(
     assert report.repeated == len(again)
 
 
-def test_a_repeat_is_told_with_its_line_among_the_other_problems(tmp_path: Path) -> None:
+def test_a_repeat_is_reported_with_its_line_among_the_other_problems(tmp_path: Path) -> None:
     docs = [*stream(1), {"doc_id": "no time"}, stream(1)[-1]]
     _, report = filtered(tmp_path, docs, "names")
     assert [problem.line for problem in report.problems] == [7, 8]

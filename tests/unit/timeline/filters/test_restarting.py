@@ -191,7 +191,7 @@ def test_everything_that_differs_is_named(tmp_path: Path, stopped: FilterTask) -
         )
 
 
-def test_a_checkpoint_of_another_version_is_told_as_such(tmp_path: Path) -> None:
+def test_a_checkpoint_of_another_version_is_reported_as_such(tmp_path: Path) -> None:
     """Also where that version kept something else in it."""
 
     @dataclass

@@ -53,14 +53,14 @@ def test_topics_have_names_text_and_training_documents(tmp_path: Path) -> None:
         ('{"query_id": "a", "name": {"name": "b", "weight": ' + "9" * 5000 + "}}", "no topic"),
     ],
 )
-def test_a_line_that_is_no_topic_is_an_error_with_its_place(
+def test_a_line_that_is_not_a_topic_is_an_error_with_its_place(
     tmp_path: Path, line: str, what: str
 ) -> None:
     with pytest.raises(FormatError, match=rf"t.jsonl:2: .*{what}"):
         read(tmp_path, '{"query_id": "ok"}', line)
 
 
-def test_topics_that_are_not_utf_8_are_told_with_their_line(tmp_path: Path) -> None:
+def test_topics_that_are_not_utf_8_are_reported_with_their_line(tmp_path: Path) -> None:
     path = tmp_path / "t"
     path.write_bytes(b'{"query_id": "a"}\n{"query_id": "caf\xe9"}\n')
     with pytest.raises(FormatError, match="t:2: byte 0xe9 is not UTF-8"):

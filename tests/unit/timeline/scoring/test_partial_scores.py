@@ -99,7 +99,7 @@ def test_a_part_takes_no_id_that_the_whole_refuses(tmp_path: Path) -> None:
                 score(tmp_path / "a.qrels", tmp_path / "a.run", slices="1h")
 
 
-def test_a_blank_that_is_none_to_readers_makes_no_other_form(tmp_path: Path) -> None:
+def test_a_space_that_readers_ignore_makes_no_other_form(tmp_path: Path) -> None:
     (tmp_path / "a.qrels").write_text(f"t 0 {START}-a\u00a0x 1\n")
     (tmp_path / "a.run").write_text(f"t Q0 {START}-a\u00a0x 1 0.5 me\n")
     files = (tmp_path / "a.qrels", tmp_path / "a.run")
@@ -186,7 +186,7 @@ def test_times_may_come_from_elsewhere(tmp_path: Path, whole_reads: list[Any]) -
         ("t1 Q0 d1 1 0.5 me", "no epoch second in the id 'd1'", True),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(
+def test_what_is_wrong_is_reported_with_its_line(
     tmp_path: Path, whole_reads: list[Any], line: str, told: str, is_whole: bool
 ) -> None:
     qrels, run = stream(tmp_path)
@@ -198,7 +198,7 @@ def test_what_is_wrong_is_told_with_its_line(
     assert bool(whole_reads) is is_whole
 
 
-def test_a_document_that_stands_twice_is_told(tmp_path: Path, whole_reads: list[Any]) -> None:
+def test_a_document_that_occurs_twice_is_reported(tmp_path: Path, whole_reads: list[Any]) -> None:
     qrels, run = stream(tmp_path)
     lines = run.read_text().splitlines(keepends=True)
     run.write_text("".join([*lines[:300], *lines[299:]]))

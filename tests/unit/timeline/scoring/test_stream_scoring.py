@@ -173,7 +173,7 @@ def test_agrees_with_plain_loops(
         assert known == pytest.approx([by_slice[at] for at in sorted(by_slice)], abs=1e-9)
 
 
-def test_a_document_that_stands_twice_is_found_wherever_it_is() -> None:
+def test_a_document_that_occurs_twice_is_found_anywhere() -> None:
     judgements = [Judgement("q", "a", START, 1)]
     lines = [Line("q", f"d{n}", START, float(n)) for n in range(20)]
     with pytest.raises(CitebedError, match="document 'd1' is retrieved twice for query 'q'"):
@@ -219,7 +219,7 @@ def test_tables_that_cannot_be_judgements(
         read_timed_qrels(parquet(tmp_path / "q.parquet", **given))
 
 
-def test_a_table_that_is_no_run_is_named(tmp_path: Path) -> None:
+def test_a_table_that_is_not_a_run_is_named(tmp_path: Path) -> None:
     path = parquet(tmp_path / "r.parquet", query_id=["q"], doc_id=["a"])
     with pytest.raises(FormatError, match=r"r\.parquet: the table has no column 'score'"):
         read_run(path)
@@ -349,7 +349,7 @@ def test_measures_that_make_no_sense_here() -> None:
     ]  # fmt: skip
 
 
-def test_weights_that_are_none() -> None:
+def test_weights_that_are_invalid() -> None:
     scores = scored(WORKED_TRUTH, WORKED_RUN)
     for text, message in (
         ("bursts", "Did you mean 'burst'"),

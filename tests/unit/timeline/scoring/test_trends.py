@@ -145,7 +145,7 @@ def test_scores_that_stay_the_same() -> None:
     assert sentence.startswith("me keeps its AP (95% interval 0.00 to 0.00), no significant change")
 
 
-def test_a_trend_in_a_few_slices_is_told_though_the_median_slope_is_zero() -> None:
+def test_a_trend_in_a_few_slices_is_reported_though_the_median_slope_is_zero() -> None:
     scores = np.concatenate((np.full(40, 0.5), np.linspace(0.4, 0.1, 10)))
     found = trend(DAY * np.arange(50.0), scores)
     assert (found.slope, found.significant()) == (0, True)
@@ -213,7 +213,7 @@ def test_a_limit_that_is_not_0_is_not_written_as_0(
     assert sentence.startswith(f"me {written}")
 
 
-def test_a_share_of_next_to_nothing_is_not_told() -> None:
+def test_a_share_of_next_to_nothing_is_not_reported() -> None:
     found = trend(7 * DAY * np.arange(13.0), np.linspace(0.01, 0.8, 13))
     sentence = trend_sentence("me", "AP", found, 0.05)
     assert sentence.endswith("; along that line from 0.010 to 0.800")

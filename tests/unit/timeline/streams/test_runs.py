@@ -41,7 +41,7 @@ def test_a_run_that_was_begun_can_be_read_again(path: Path) -> None:
     assert first.table.equals(second.table)
 
 
-def test_what_goes_wrong_ahead_is_told_to_who_reads(tmp_path: Path) -> None:
+def test_errors_ahead_reach_the_reader(tmp_path: Path) -> None:
     path = tmp_path / "bad.run"
     path.write_text("q Q0 1317945600-a 1 5 me\nq Q0 1317945600-b 1 five me\n")
     with opened_runs([path]) as (source,):
@@ -82,7 +82,7 @@ def test_times_are_of_a_table_the_run_or_its_ids() -> None:
 
 
 @pytest.mark.parametrize("apart", [0, 3 * 86_400], ids=["at one time", "at two times"])
-def test_a_document_twice_for_a_topic_is_told_wherever_it_is(apart: int) -> None:
+def test_a_document_twice_for_a_topic_is_reported_anywhere(apart: int) -> None:
     judgements = {"query_id": ["q", "r"], "doc_id": ["a", "a"], "relevance": 1, "time": START}
     qrels = timed_qrels(pl.DataFrame(judgements))
     pairs = topic_slices(qrels, parse_slicing("all", qrels.range()))

@@ -71,7 +71,7 @@ def test_a_document_is_named_by_doc_id_or_id_as_in_an_import() -> None:
     assert ([row[1] for row in rows], problems) == (["a", "b"], [])
 
 
-def test_the_time_may_stand_in_the_id() -> None:
+def test_the_time_may_be_in_the_id() -> None:
     assert decoded('{"doc_id": "1323432000-ab", "text": "x"}')[0] == [(1, "1323432000-ab", NOON)]
 
 
@@ -95,7 +95,7 @@ def test_the_time_may_stand_in_the_id() -> None:
         (b"{}", "the doc_id None"),
     ],
 )
-def test_a_line_that_is_no_document_is_told_with_its_number(line: bytes, what: str) -> None:
+def test_a_line_that_is_not_a_document_is_reported_with_its_number(line: bytes, what: str) -> None:
     good = '{"doc_id": "%s", "time": 1323432000, "text": "x"}'
     rows, problems = decoded(good % "a", "", good % "b", line, "  ", good % "c")
     assert rows == [(1, "a", NOON), (3, "b", NOON), (6, "c", NOON)]
@@ -134,7 +134,7 @@ def test_blocks_are_whole_lines_that_make_up_the_stream(
     assert checksum(source, len(data) + 1) is None
 
 
-def test_a_gzip_stream_is_read_and_one_cut_short_is_told(tmp_path: Path) -> None:
+def test_a_gzip_stream_is_read_and_one_cut_short_is_reported(tmp_path: Path) -> None:
     lines = b"".join(b'{"doc_id": "%d"}\n' % (n * 7919) for n in range(2000))
     packed = gzip.compress(lines)
     (tmp_path / "s").write_bytes(packed)
