@@ -66,7 +66,7 @@ def test_pairs_by_keyboard_with_the_server_killed_in_the_middle(
     confirmed = values(served, code)
     served.press(*keys[12:])
     served.until(lambda: "not saved yet" in served.saving(), "nothing waits")
-    assert served.browser.one("#progress").text == "24 of 24 judged"
+    assert served.browser.one("#progress").text == "24 of 24 compared"
     assert values(served, code) == confirmed
     served.restart(port)
     served.wait_saved()
@@ -90,14 +90,14 @@ def test_undo_taking_back_and_another_tab(served: Served, pairs: dict[str, str])
     driver.switch_to.new_window("tab")
     try:
         open_pairs(served, pairs["1"])
-        assert browser.one("#progress").text == "2 of 24 judged"
+        assert browser.one("#progress").text == "2 of 24 compared"
         served.press("p", "p", Keys.DELETE)
         served.wait_saved()
         assert values(served, code)[:3] == ["nothing", 2, "nothing"]
     finally:
         driver.close()
         driver.switch_to.window(first)
-    served.until(lambda: browser.one("#progress").text == "1 of 24 judged", "the tab is old")
+    served.until(lambda: browser.one("#progress").text == "1 of 24 compared", "the tab is old")
 
 
 def test_two_papers_are_side_by_side_or_one_above_the_other(

@@ -290,8 +290,8 @@ def _report_usage(error: TyperException, verb: str | None) -> int:
     for theirs, ours in _WORDED:
         message = re.sub(theirs, ours, message)
     typer.echo(f"citebed: {message}", err=True)
-    known = f"{verb} " if verb in VERBS else ""
-    typer.echo(f"See 'citebed {known}--help'.", err=True)
+    path = getattr(getattr(error, "ctx", None), "command_path", f"citebed {verb}")
+    typer.echo(f"See '{path} --help'.", err=True)
     return 1
 
 

@@ -323,14 +323,9 @@ class Campaign(CampaignStore):
         return assign_second_judge(self, query_id, name, email) is not None
 
     def compare(
-        self,
-        query_ids: Sequence[str] = (),
-        *,
-        name: str = "",
-        email: str = "",
-        per_paper: int = PER_PAPER,
-        seed: int = 0,
-    ) -> list[ComparisonReport]:
+        self, query_ids: Sequence[str] = (), *, name: str = "", email: str = "",
+        per_paper: int = PER_PAPER, seed: int = 0,
+    ) -> list[ComparisonReport]:  # fmt: skip
         """Assign pools in pairs, by default all pools to the authors of their queries.
 
         ``name`` and ``email`` are a second judge's. A judge compares each paper ``per_paper``

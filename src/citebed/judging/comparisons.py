@@ -88,10 +88,9 @@ def assign_comparisons(
     papers to grade afterwards.
     """
     if per_paper < 2 or per_paper % 2:
-        raise CitebedError(
-            f"{per_paper} comparisons of each paper are not possible. Give an even number, so that "
-            "each paper comes first as often as second."
-        )
+        raise CitebedError(f"{per_paper} comparisons of each paper are not possible. Give an even "
+                           "number, so that each paper comes first as often as second."
+                           )  # fmt: skip
     lists: dict[tuple[int, int], list[dict[str, Any]]] = {}
     reports = []
     with store.writing() as tx:
@@ -178,15 +177,9 @@ def load_preferences(tx: Transaction) -> Preferences:
     left, right = items.alias("left_item"), items.alias("right_item")
     answers = tx.table(
         select(
-            questions.c.query_id,
-            left.c.doc_id.label("left"),
-            right.c.doc_id.label("right"),
-            preferences.c.value,
-            people.c.name.label("judge"),
-            people.c.id.label("judge_id"),
-            preferences.c.comment,
-            preferences.c.via,
-            preferences.c.answered_at,
+            questions.c.query_id, left.c.doc_id.label("left"), right.c.doc_id.label("right"),
+            preferences.c.value, people.c.name.label("judge"), people.c.id.label("judge_id"),
+            *(preferences.c[name] for name in ("comment", "via", "answered_at")),
             total_seconds(preferences).label("seconds"),
         )
         .select_from(preferences)
@@ -198,7 +191,7 @@ def load_preferences(tx: Transaction) -> Preferences:
         .where(questions.c.campaign_id == tx.id, is_current(preferences))
         .where(questions.c.id.not_in(excluded_questions(tx)))
         .order_by(questions.c.id, pairs.c.id)
-    )
+    )  # fmt: skip
     words = {0: "tie", 1: "left", 2: "right"}
     preferred = pl.col("value").replace_strict(words, return_dtype=pl.String)
     table = answers.with_columns(value=preferred).rename({"value": "preferred"})

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -53,13 +54,15 @@ FILES = {name: f"{name}.qrels" for name in PAIRS} | {
 class ExportResult(NamedTuple):
     """An export: its folder, its version, and the numbers of queries and judgements per set.
 
-    ``restated`` are questions whose exported text differs from the judged one.
+    ``restated`` are questions whose exported text differs from the judged one. ``machines`` has the
+    numbers of queries and judgements in the files of machine judges.
     """
 
     folder: Path
     version: str
     sets: dict[str, tuple[int, int]]
     restated: tuple[RestatedQuestion, ...] = ()
+    machines: Mapping[str, tuple[int, int]] = MappingProxyType({})
 
 
 class _Contents(NamedTuple):
@@ -111,10 +114,10 @@ def export_campaign(
     with store.reading() as tx:
         contents = _load_contents(tx, graded)
     version = contents.version()
-    sizes = {
-        name: (qrels.table["query_id"].n_unique(), qrels.table.height)
-        for name, qrels in contents.sets.items()
-    }
+    sizes, machines = (
+        {name: (of.table["query_id"].n_unique(), of.table.height) for name, of in sets.items()}
+        for sets in (contents.sets, contents.machines)
+    )
     facts: dict[str, Any] = {
         "campaign": store.name,
         "version": version,
@@ -140,7 +143,7 @@ def export_campaign(
             draft, facts, judges, collection.name, before[0].at, published or CrateOptions()
         )
         (draft / CRATE).write_text(json_text(crate, indent=2) + "\n", "utf-8")
-    return ExportResult(folder, version, sizes, contents.restated)
+    return ExportResult(folder, version, sizes, contents.restated, machines)
 
 
 def _load_contents(tx: Transaction, graded: bool) -> _Contents:
@@ -170,7 +173,8 @@ def _load_contents(tx: Transaction, graded: bool) -> _Contents:
                 for row in tx.execute(pooled)
             ]  # fmt: skip
     machines = {
-        name: build_machine_qrels(tx, name, graded=graded) for name in judges_table(tx)["name"]
+        f"machine-{name}.qrels": build_machine_qrels(tx, name, graded=graded)
+        for name in judges_table(tx)["name"]
     }
     lines = {"wordings": history, "pools": listed}
     if machines:
@@ -204,7 +208,7 @@ def _write(draft: Path, contents: _Contents, facts: Mapping[str, Any]) -> None:
         table = qrels.table.join(contents.sources, on=pair, how="left", maintain_order="left")
         write_qrels(draft / FILES[name], Qrels(table, name))
     for name, qrels in contents.machines.items():
-        write_qrels(draft / f"machine-{name}.qrels", qrels)
+        write_qrels(draft / name, qrels)
     for name, column in (("topics", "text"), ("topics.original", "original")):
         rows = contents.topics.select("query_id", text=column, paper_id="paper_id")
         rows.write_ndjson(draft / f"{name}.jsonl")
@@ -231,9 +235,8 @@ def _changelog(store: CampaignStore) -> str:
         sets = row.detail["sets"]
         lines = [f"\n## {row.detail['version']} ({row.at:%Y-%m-%d %H:%M} UTC)\n\n"]
         for name, size in sets.items():
-            old = before.get(name, {"queries": 0, "judgements": 0})
-            more = f"{size['judgements'] - old['judgements']:+d}"
-            lines.append(f"- {name}: {count(size['judgements'], 'judgement')} ({more}) of "
+            more = size["judgements"] - before.get(name, {}).get("judgements", 0)
+            lines.append(f"- {name}: {count(size['judgements'], 'judgement')} ({more:+d}) of "
                          f"{count(size['queries'], 'query')}\n")  # fmt: skip
         lines.append(f"- rule: {row.detail['rule']}\n")
         restated = (RestatedQuestion(**each).warning() for each in row.detail.get("restated", ()))

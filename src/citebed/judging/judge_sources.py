@@ -151,20 +151,15 @@ def read_response(task: Task, row: Any, highest: int) -> Response:
     is_grade = isinstance(value, int) and not isinstance(value, bool)
     if value is not None and not (is_grade and lowest <= value < highest + lowest):
         expected = f"{lowest} to {highest - 1 + lowest}, or null"
-        return Response(
-            task, problem=f"the grade is {shorten(json_text(value))}; expected {expected}"
-        )
+        said = shorten(json_text(value))
+        return Response(task, problem=f"the grade is {said}; expected {expected}")
     tokens, seconds = row.get("tokens"), row.get("seconds")
-    took_ms = None
-    if isinstance(seconds, int | float) and 0 <= seconds < 1e6:
-        took_ms = int(seconds * 1000)
+    is_time = isinstance(seconds, int | float) and 0 <= seconds < 1e6
     return Response(
-        task,
-        None if value is None else value + 1 - lowest,
-        reason=str(row.get("reason") or ""),
+        task, None if value is None else value + 1 - lowest, reason=str(row.get("reason") or ""),
         tokens=tokens if isinstance(tokens, int) else None,
-        took_ms=took_ms,
-    )
+        took_ms=int(seconds * 1000) if is_time else None,
+    )  # fmt: skip
 
 
 # --- a program --------------------------------------------------------------------------------
@@ -219,10 +214,9 @@ def program_source(command: str, settings: CampaignSettings, timeout: float) -> 
                         return
                 code = process.poll()
         if code is None:
-            raise CitebedError(
-                f"the judge was silent for {timeout:g} seconds and left {len(waiting)} {done}, "
-                "with a longer --timeout if it needs more time."
-            )
+            raise CitebedError(f"the judge was silent for {timeout:g} seconds and left "
+                               f"{len(waiting)} {done}, with a longer --timeout if it needs it."
+                               )  # fmt: skip
         if code:
             raise CitebedError(f"the judge ended with code {code} and left {len(waiting)} {done}.")
         yield [Response(task, problem="no response") for task in waiting.values()]
@@ -294,7 +288,7 @@ def model_source(options: JudgeOptions, settings: CampaignSettings) -> JudgeSour
     if not is_plain or parts.scheme not in ("http", "https") or not parts.hostname:
         raise CitebedError(
             f"'{printable(shorten(address))}' is not an address; expected one such as "
-            f"{LOCAL_ADDRESS}, without a user and a query. A key belongs into {KEY}."
+            f"{LOCAL_ADDRESS}, without a user and a query. Put a key into {KEY}."
         )
     if not model:
         raise CitebedError("name the model, as its server calls it: --model NAME.")
@@ -322,7 +316,8 @@ def model_source(options: JudgeOptions, settings: CampaignSettings) -> JudgeSour
         "response_format": {"type": "json_schema", "json_schema":
                             {"name": "judgement", "strict": True, "schema": schema}},
     }  # fmt: skip
-    post = _Poster(f"{address.rstrip('/')}/chat/completions", options)
+    path = "/chat/completions"
+    post = _Poster(f"{address.rstrip('/').removesuffix(path)}{path}", options)
 
     def judge(task: Task) -> Response:
         begun = time.monotonic()
@@ -410,19 +405,24 @@ class _Poster:
             wait = 2.0**attempt
             try:
                 with self._opener.open(request, timeout=self.options.timeout) as reply:
-                    return json.loads(read_up_to(reply, _LONGEST_REPLY))
+                    given = read_up_to(reply, _LONGEST_REPLY)
+                with suppress(ValueError, RecursionError):
+                    return json.loads(given)
+                text = " ".join(given.decode("utf-8", "replace").split())
+                why, may_retry = f"the reply is not JSON: '{shorten(text)}'", True
             except urllib.error.HTTPError as error:
                 with error:
                     text = " ".join(error.read(2000).decode("utf-8", "replace").split())
-                why = f"{error.code} {shorten(text)}"
+                why = f"{error.code} {shorten(text) or error.reason}"
                 if error.code == 400 and "response_format" in body:
                     self._takes_schema = False  # an older server; replies are checked anyway
                     continue
                 may_retry = error.code in (408, 429) or error.code >= 500
                 after = error.headers.get("Retry-After", "")
                 wait = float(after) if after.isascii() and after.isdigit() else wait
-            except (OSError, HTTPException, ValueError) as error:  # also a reply that is not JSON
-                why, may_retry = str(getattr(error, "reason", error)), True
+            except (OSError, HTTPException, ValueError) as error:
+                reason = getattr(error, "reason", error)
+                why, may_retry = str(getattr(reason, "strerror", None) or reason), True
             if not may_retry or attempt == self.options.retries:
                 raise CitebedError(
                     f"{printable(self.address)} does not judge: {printable(why)}. Check the "
@@ -459,6 +459,9 @@ def qrels_source(path: Path, settings: CampaignSettings) -> JudgeSource:
 
     Relevance 0 is the lowest grade. In a file with 0 and 1 only, 1 is the lowest relevant grade.
     """
+    if path.suffix in (".py", ".sh", ".pl", ".rb", ".js", ".r", ".R"):
+        raise CitebedError(f"{printable(path)} is not executable. Make it so with 'chmod +x', or "
+                           "name its program too: --with 'python judge.py'.")  # fmt: skip
     qrels = read_qrels(path)
     grade = {(query, doc): value for query, doc, value in qrels.table.iter_rows()}
     is_binary, highest = max(grade.values(), default=0) <= 1, len(settings.grades)

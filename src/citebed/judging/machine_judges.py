@@ -81,9 +81,10 @@ class JudgingReport(NamedTuple):
     notes: tuple[str, ...]
 
     def summary(self) -> str:
-        """Return ``gpt: 20 judgements, 3 can't say, 1 problem``."""
+        """Return ``gpt: 20 judgements, 3 can't say, 1 problem; judged before: 4 papers``."""
+        before = f"; judged before: {count(self.judged, 'paper')}" if self.judged else ""
         return (f"{self.judge}: {count(self.grades, 'judgement')}, {self.cannot_say} can't say, "
-                f"{count(self.problems, 'problem')}")  # fmt: skip
+                f"{count(self.problems, 'problem')}{before}")  # fmt: skip
 
 
 def plan_judging(  # noqa: PLR0912 - one step after the other
@@ -101,6 +102,9 @@ def plan_judging(  # noqa: PLR0912 - one step after the other
         judge = qrels_source(Path(source), settings)
     else:
         judge = program_source(source, settings, options.timeout)
+    names = ("model", "prompt", "address", "retries", "parallel") if source != "openai" else ()
+    if extra := [name for name in names if getattr(options, name) != getattr(JudgeOptions, name)]:
+        raise CitebedError(f"--{', --'.join(extra)}: only a judge with --with openai has this.")
     judge.name = options.name or judge.name
     if not NAME.fullmatch(judge.name):
         raise CitebedError(f"'{printable(judge.name)}' is not a judge's name. Use letters, digits, "
@@ -122,6 +126,9 @@ def plan_judging(  # noqa: PLR0912 - one step after the other
             mine = machine_judgements.c.judge_id == known
             keys = set(tx.scalars(select(machine_judgements.c.key).where(mine)))
         every = {question.query_id: question for question in live_questions(tx)}
+        if tables and not wanted.keys() & every.keys():
+            raise CitebedError("these runs or judgements have no question of the campaign, such as "
+                               f"'{printable(min(every, default=''))}'.")  # fmt: skip
         for query_id in options.questions or every:
             if (question := every.get(query_id)) is None:
                 raise UnknownName("query", query_id, every)
@@ -169,10 +176,9 @@ def _find_same_judge(tx: Transaction, judge: JudgeSource) -> int | None:
         new = (judge.name, judge.kind, judge.version, judge.prompt, judge.settings)
         names = ("name", "kind", "version", "prompt", "settings")
         if differ := [name for name, a, b in zip(names, old, new, strict=True) if a != b]:
-            raise CitebedError(
-                f"the judge '{row.name}' has judged with another {' and another '.join(differ)}. "
-                "Give the new judge a name of its own: --name NAME."
-            )
+            other = " and another ".join(differ)
+            raise CitebedError(f"the judge '{row.name}' has judged with another {other}. Give the "
+                               "new judge a name of its own: --name NAME.")  # fmt: skip
         return int(row.id)
     return None
 

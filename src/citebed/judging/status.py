@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, NamedTuple
 
 import polars as pl
-from sqlalchemy import Row, func, select
+from sqlalchemy import Row, bindparam, func, literal, select
 
 from citebed.judging.assignments import count_answered, has_event, has_responded
 from citebed.judging.questions import live_questions, wording_history
 from citebed.judging.store.campaign_store import Transaction
 from citebed.judging.store.schema import (
-    CURRENT,
     events,
     exclusions,
     forms,
+    is_current,
     items,
     judgements,
     mails,
     now,
+    pairs,
     papers,
     people,
     pools,
+    preferences,
     problems,
     questions,
     references,
@@ -34,11 +37,11 @@ MAIL_STATES = {"held": "no mail", "written": "in outbox", "sending": "sending",
 """The state of an unopened form, by the state of its mail."""
 STATES = (*MAIL_STATES.values(), "opened", "begun", "finished", "opted out", "revoked", "expired")
 _COLUMNS = ("phase", "round", "paper", "judge", "email", "mails", "mail", "opened", "answered",
-            "items", "state", "code")  # fmt: skip
+            "items", "state", "code", "pairs")  # fmt: skip
 
 
 def form_table(tx: Transaction) -> pl.DataFrame:
-    """Return a row per form; ``state`` is one of `STATES`."""
+    """Return a row per form; ``state`` is one of `STATES`, ``pairs``: its judge compares papers."""
     chosen = (
         select(forms, papers.c.label, people.c.name, people.c.email, people.c.opted_out_at)
         .join(papers)
@@ -54,22 +57,19 @@ def form_table(tx: Transaction) -> pl.DataFrame:
         done, size = count_answered(tx, form)
         is_begun = has_responded(tx, form)
         is_opened = has_event(tx, form, "opened") or is_begun
-        if has_event(tx, form, "finished") or 0 < size == done:
-            state = "finished"
-        elif form.opted_out_at is not None:
-            state = "opted out"
-        elif form.revoked_at is not None:
-            state = "revoked"
-        elif form.expires_at <= now():
-            state = "expired"
-        elif is_opened:
-            state = "begun" if is_begun else "opened"
-        else:
-            state = "sent" if "sent" in states else MAIL_STATES[last or "held"]
+        ended = {"finished": has_event(tx, form, "finished") or 0 < size == done,
+                 "opted out": form.opted_out_at is not None,
+                 "revoked": form.revoked_at is not None,
+                 "expired": form.expires_at <= now()}  # fmt: skip
+        mailed = "sent" if "sent" in states else MAIL_STATES[last or "held"]
+        state = "begun" if is_begun else "opened" if is_opened else mailed
+        state = next((name for name, is_so in ended.items() if is_so), state)
         who = (form.phase, form.round, form.label, form.name, form.email)
-        rows.append((*who, len(states), last, is_opened, done, size, state, form.code))
+        facts = (len(states), last, is_opened, done, size, state, form.code)
+        rows.append((*who, *facts, "compares" in form.content))
     whole = dict.fromkeys(("phase", "round", "mails", "answered", "items"), pl.Int32)
-    kinds = dict.fromkeys(_COLUMNS, pl.String) | whole | {"opened": pl.Boolean}
+    answers = dict.fromkeys(("opened", "pairs"), pl.Boolean)
+    kinds = dict.fromkeys(_COLUMNS, pl.String) | whole | answers
     return pl.DataFrame(rows, kinds, orient="row")
 
 
@@ -111,16 +111,18 @@ def mails_in_outbox(tx: Transaction) -> int:
 
 
 class RestatedQuestion(NamedTuple):
-    """A question with judgements that were made for another wording."""
+    """A question with judgements or preferences that were made for another wording."""
 
     query_id: str
     judged_as: str
     text: str
     judgements: int
+    preferences: int = 0
 
     def warning(self) -> str:
         """Return a warning for organisers."""
-        made = count(self.judgements, "judgement")
+        numbers = ((self.judgements, "judgement"), (self.preferences, "preference"))
+        made = " and ".join(count(number, what) for number, what in numbers if number)
         return f"{self.query_id} was restated after {made}: '{self.judged_as}' is now '{self.text}'"
 
 
@@ -131,14 +133,16 @@ def restated_questions(tx: Transaction) -> list[RestatedQuestion]:
     organisers, which the author approves, keeps them. Judgements of phase two are for the wording
     on the form; a wording that was pooled since, as the paper does with corrections, keeps them.
     """
-    columns = [judgements.c.recorded_at, judgements.c.return_id, forms.c.phase, forms.c.content]
-    counted = (
-        select(*columns)
-        .join(items, items.c.id == judgements.c.item_id)
-        .join(forms, forms.c.id == judgements.c.form_id)
-        .where(judgements.c.value.is_not(None), CURRENT)
-        .order_by(judgements.c.id)
-    )
+    counted = [
+        select(literal(made.name).label("what"), made.c.recorded_at, made.c.return_id,
+               forms.c.phase, forms.c.content)
+        .join(shown, shown.c.id == made.c.item_id)
+        .join(forms, forms.c.id == made.c.form_id)
+        .where(shown.c.question_id == bindparam("question"), made.c.value.is_not(None))
+        .where(is_current(made))
+        .order_by(made.c.id)
+        for made, shown in ((judgements, items), (preferences, pairs))
+    ]  # fmt: skip
     restated = []
     for question in live_questions(tx):
         history = wording_history(tx, question.id)
@@ -146,25 +150,24 @@ def restated_questions(tx: Transaction) -> list[RestatedQuestion]:
         pooled = select(pools.c.id).where(pools.c.wording_id == history[-1].id).limit(1)
         is_pooled = tx.scalar(pooled) is not None
         changed: list[tuple[str, str]] = []
-        for judged in tx.execute(counted.where(items.c.question_id == question.id)).all():
-            if judged.phase == 1:  # the last wording that the judge had in front of them
-                before = [
-                    each.text
-                    for each in stated
-                    if each.at <= judged.recorded_at
-                    or (each.return_id is not None and each.return_id == judged.return_id)
-                ]
+        numbers = Counter[str]()
+        for row in (row for each in counted for row in tx.execute(each, {"question": question.id})):
+            if row.phase == 1:  # the last wording that the judge had in front of them
+                before = [each.text for each in stated if each.at <= row.recorded_at
+                          or (row.return_id and each.return_id == row.return_id)]  # fmt: skip
                 pair = ((before or [stated[0].text])[-1], stated[-1].text)
             elif is_pooled:
                 continue
             else:
-                asked = {one["question"]: one["wording"] for one in judged.content["asked"]}
+                asked = {one["question"]: one["wording"] for one in row.content["asked"]}
                 seen = next(each.text for each in history if each.id == asked[question.id])
                 pair = (seen, history[-1].text)
             if pair[0] != pair[1]:
                 changed.append(pair)
+                numbers[row.what] += 1
         if changed:
-            restated.append(RestatedQuestion(question.query_id, *changed[-1], len(changed)))
+            sizes = (numbers["judgements"], numbers["preferences"])
+            restated.append(RestatedQuestion(question.query_id, *changed[-1], *sizes))
     return restated
 
 

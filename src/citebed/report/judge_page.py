@@ -28,7 +28,6 @@ _HEADINGS = {"trust": "Can it be trusted?", "do": "What to do", "grades": "Grade
 
 
 def _points(value: float) -> str:
-    value = max(-1.0, min(1.0, value))  # intervals from few queries go beyond
     return f"{100 * value:+.0f}" if round(100 * value) else "0"
 
 
@@ -196,9 +195,8 @@ def judge_page(quality: JudgeQuality, judge: str, command: str) -> str:
     wanted = {name: head for name, head in _HEADINGS.items() if name != "biases" or quality.biases}
     drawn = svg(lambda: _figure(quality))
     alt_text = "Shares of the judge's relevance for each of people's, and biases with intervals"
-    picture = make_page_figure(
-        drawn, "judge", alt_text, "The judge's relevance and biases", "judge"
-    )
+    name = "The judge's relevance and biases"
+    picture = make_page_figure(drawn, "judge", alt_text, name, "judge")
     return render(
         "judge.html.j2", wanted, ("tables.js",), title=f"The judge {judge}", command=command,
         libraries=("numpy", "polars", "scipy"), tables=tables, picture=picture,

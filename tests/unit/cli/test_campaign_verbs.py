@@ -227,7 +227,10 @@ def test_papers_are_compared_in_pairs(capsys: pytest.CaptureFixture[str]) -> Non
     assert out == f"{QUERY}: 10 pairs of 5 papers for Zoe Zed\n"
     assert "Next: citebed campaign invite cr26" in err
     assert main(["campaign", "compare", "cr26", QUERY, *judge]) == 0
-    assert "no query has papers that this assessor has not compared" in capsys.readouterr().err
+    assert (
+        "no query has a pool of papers that this assessor has not compared"
+        in capsys.readouterr().err
+    )
     assert main(["campaign", "compare", "cr26", "--judge", "zoe"]) == 1
     assert "'zoe' is not a valid assessor" in capsys.readouterr().err
     assert main(["campaign", "compare", "cr26", "--per-paper", "3"]) == 1

@@ -73,8 +73,25 @@ def test_judging_from_the_dry_run_to_the_plan(capsys: pytest.CaptureFixture[str]
     planned = len(Path("plan.run").read_text().splitlines())
     assert f"plan.run: {planned} papers of 2 queries" in shown.out
     assert "citebed campaign pool cr --plan plan.run" in shown.err
-    assert main(["campaign", "pool", "cr", "--plan", "plan.run"]) == 0
+    assert main([*words, "-o", "one.run"]) == 1
+    assert "one.run is an input file" in capsys.readouterr().err
+    pool = ["campaign", "pool", "cr", "--plan"]
+    assert main([*pool, "plan.run", "--size", "3"]) == 1
+    assert "Leave out the other options" in capsys.readouterr().err
+    assert main([*pool, "plan.run"]) == 0
     assert "list 2" in capsys.readouterr().out
+    assert main([*pool, "plan.run"]) == 0
+    assert "the judges have every paper of the plan already" in capsys.readouterr().err
+    Path("other.run").write_text("q9 Q0 d1 1 1.0 other\n")
+    assert main([*pool, "other.run"]) == 1
+    assert "the plan 'other' has no query of this campaign" in capsys.readouterr().err
+    assert main([*judge, *runs, "--depth", "12"]) == 1  # d2 again
+    assert (
+        "0 judgements, 0 can't say, 1 problem; judged before: 23 papers" in capsys.readouterr().out
+    )
+    assert main(["campaign", "export", "cr", "-o", "out"]) == 0
+    judged = len(Path("out/machine-judge.qrels").read_text().splitlines())
+    assert f"machine-judge.qrels: {judged} judgements of 2 queries" in capsys.readouterr().out
     assert main(["campaign", "assess", "cr", "judge", *runs, "-o", "judge.html"]) == 0
     assert "People and the judge both judged" in capsys.readouterr().out
     page = Path("judge.html").read_text()
@@ -91,6 +108,20 @@ def test_the_recommender_is_a_judge(folder: Path, capsys: pytest.CaptureFixture[
     said = open_campaign(folder / "cr").machine_judgements()
     assert set(said["value"]) <= {1, 2}
     assert said.filter(value=2)["reason"].str.contains(r"^recommended at rank \d+$").all()
+
+
+@pytest.mark.usefixtures("folder")
+def test_empty_tables_and_wrong_usage_say_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, said in (
+        (["judges", "cr"], "no machine has judged yet. See 'citebed campaign judge'"),
+        (["judges", "cr", "--problems"], "no judge has given a response that citebed could not"),
+        (["preferences", "cr", "--only", "strengths"], "no assessor has compared papers yet"),
+    ):
+        assert main(["campaign", *words]) == 0
+        shown = capsys.readouterr()
+        assert (shown.out, said in shown.err) == ("", True)
+    assert main(["campaign", "judge", "cr"]) == 1
+    assert "See 'citebed campaign judge --help'." in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("folder")

@@ -294,7 +294,7 @@ def test_a_question_restated_after_judging_is_exported_with_a_warning(
     assert asked.export(tmp_path / "out").restated == ()
     say(new)
     (found,) = asked.export(tmp_path / "out").restated
-    assert found == (QUERY, old, new, 2)
+    assert found == (QUERY, old, new, 2, 0)
     facts = json.loads((tmp_path / "out/campaign.json").read_text())
     assert facts["restated"] == [found._asdict()]
     warning = f"- warning: {QUERY} was restated after 2 judgements: '{old}' is now '{new}'"

@@ -338,3 +338,20 @@ def test_the_author_words_the_query_on_the_page_with_pairs(campaign: Campaign) -
         [question] = load_judge_list(tx, form, lambda _: "").questions
         assert not question.own
         assert tx.scalar(select(wordings.c.text).limit(1)) == QUESTION
+
+
+def test_preferences_for_an_earlier_wording_are_named(campaign: Campaign, tmp_path: Path) -> None:
+    for item, *_ in sides(campaign, ADA)[:2]:
+        click(campaign, ADA, item, 1)
+    before = campaign.export(tmp_path / "out").restated
+    campaign.reformulate(QUERY, "another question", "filler")
+    [found] = campaign.export(tmp_path / "out").restated
+    assert (before, found) == ((), (QUERY, QUESTION, "another question", 0, 2))
+    assert found.warning().startswith(f"{QUERY} was restated after 2 preferences: ")
+    click(campaign, ADA, sides(campaign, ADA)[0][0], None, key="cannot-judge")
+    assert campaign.export(tmp_path / "out").restated[0].preferences == 1
+
+
+def test_the_status_says_which_forms_have_pairs(campaign: Campaign) -> None:
+    table = campaign.status().filter(pl.col("pairs"))
+    assert dict(table.select("judge", "code").iter_rows()) == codes(campaign)

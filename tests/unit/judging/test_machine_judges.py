@@ -218,7 +218,9 @@ class Handler(BaseHTTPRequestHandler):
             self.server.replies.pop(0) if len(self.server.replies) > 1 else self.server.replies[0]
         )
         status, text = (reply, "what is wrong") if isinstance(reply, int) else (200, "")
-        if isinstance(reply, str):
+        if isinstance(reply, str) and reply.startswith("<"):
+            text = reply
+        elif isinstance(reply, str):
             message = {"choices": [{"message": {"content": reply}}], "usage": {"total_tokens": 9}}
             text = json.dumps(message)
         self.send_response(status)
@@ -289,6 +291,37 @@ def test_a_server_that_does_not_judge_is_an_error(
     with pytest.raises(CitebedError, match=rf"does not judge: {status}.*run the command again"):
         campaign.judge("openai", address=server.address, model="m", retries=2)
     assert len(server.asked) == calls
+
+
+def test_a_reply_that_is_not_json_is_shown(campaign: Campaign, server: Server) -> None:
+    server.replies = ["<title>Log\nin</title>"]
+    with pytest.raises(CitebedError, match=r"the reply is not JSON: '<title>Log in</title>'"):
+        campaign.judge("openai", address=server.address, model="m", retries=1)
+    assert len(server.asked) == 2
+
+
+def test_the_path_of_an_address_is_added_once(campaign: Campaign, server: Server) -> None:
+    server.replies = ['{"grade": 2}']
+    address = f"{server.address}/chat/completions/"
+    assert campaign.judge("openai", address=address, model="m", limit=1).grades == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "message"),
+    [
+        ("recommend", {"model": "m", "parallel": 2}, "--model, --parallel: only a judge with"),
+        ("recommend", {"runs": ({"q9": {"d1": 1.0}},)}, "no question of the campaign, such as"),
+        ("judge.py", {}, "judge.py is not executable"),
+    ],
+)
+def test_options_and_files_of_another_judge(
+    campaign: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str,
+    options: dict[str, Any], message: str,
+) -> None:  # fmt: skip
+    (tmp_path / "judge.py").write_text("print()")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CitebedError, match=message):
+        campaign.judge(source, **options)
 
 
 def test_an_error_loses_no_response_of_the_same_batch(campaign: Campaign, server: Server) -> None:

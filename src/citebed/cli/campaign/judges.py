@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from citebed.cli.campaign.options import Folder, open_folder, print_table
+from citebed.cli.campaign.options import Folder, open_folder
+from citebed.cli.campaign.results import print_or_say
 from citebed.cli.judgements import print_assessment
 from citebed.cli.options import Measures, ReportOptions, RowOptions, typed
 from citebed.cli.output import check_page, print_notes, say
@@ -81,7 +82,9 @@ def judges(
     opened = open_folder(folder)
     columns = ("judge", "query_id", "doc_id", "problem", "at")
     table = opened.machine_judgements(problems=True).select(columns) if problems else opened.judges
-    print_table(table, output.style)
+    nothing = "no judge has given a response that citebed could not read"
+    nothing = nothing if problems else "no machine has judged yet. See 'citebed campaign judge'"
+    print_or_say(table, nothing, output.style)
 
 
 def assess(
@@ -123,8 +126,9 @@ def next_(
     Example: citebed campaign next cr26 smollm2 --runs a.run --runs b.run -m nDCG@10 -o plan.run
     """
     from citebed.evaluation.scoring.judgement_plan import PlanOptions
-    from citebed.runs.writer import write_run
+    from citebed.runs.writer import check_not_input, write_run
 
+    check_not_input(output, *runs, *([done] if done else []))
     options = PlanOptions(budget=budget, seed=seed)
     chosen = measures or ("nDCG@10",)
     plan = open_folder(folder).next_judgements(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -38,13 +38,9 @@ def reformulate(
     folder: Folder,
     query: QueryId,
     text: Annotated[str, typer.Argument(help="New wording of the query.")],
-    why: Annotated[
-        list[str],
-        typer.Option(
-            "--class", help="Kind of edit: typo, filler, anaphor or context (repeatable)."
-        ),
-    ],
-) -> None:
+    why: Annotated[list[str], typer.Option(
+        "--class", help="Kind of edit: typo, filler, anaphor or context (repeatable).")],
+) -> None:  # fmt: skip
     """Reword a question. Its author approves the new wording in phase two.
 
     Example: citebed campaign reformulate cr26 P05-1001-a1q2 "word alignment" --class anaphor
@@ -144,6 +140,9 @@ def pool(folder: Folder, options: PoolOptions) -> None:
 
     Example: citebed campaign pool cr26 --size 15 --runs a.run --runs b.run
     """
+    if options.plan and replace(options, plan=None, as_json=False) != PoolOptions():
+        raise CitebedError("--plan adds the papers of a plan and no others. Leave out the other "
+                           "options of 'citebed campaign pool'.")  # fmt: skip
     opened = open_folder(folder)
     due = opened.questions["at_closing"].drop_nulls().len()
     made = opened.pool(
@@ -153,9 +152,11 @@ def pool(folder: Folder, options: PoolOptions) -> None:
     if due:
         say(f"phase one is closed; excluded {count(due, 'question')} of co-authors")
     options.print([each._asdict() for each in made], (each.summary() for each in made))
+    nothing = ("the judges have every paper of the plan already" if options.plan
+               else "no query is waiting for pooling")  # fmt: skip
     if not options.as_json:
         say(f"pooled {count(len(made), 'query')}. Next: citebed campaign invite {printable(folder)}"
-            if made else "no query is waiting for pooling")  # fmt: skip
+            if made else nothing)  # fmt: skip
 
 
 def _parse_judge(judge: str) -> tuple[str, str]:
@@ -187,8 +188,8 @@ def compare(
     )
     output.print([each._asdict() for each in made], (each.summary() for each in made))
     if not output.as_json:
-        say(f"Next: citebed campaign invite {printable(folder)}"
-            if made else "no query has papers that this assessor has not compared")  # fmt: skip
+        nothing = "no query has a pool of papers that this assessor has not compared"
+        say(f"Next: citebed campaign invite {printable(folder)}" if made else nothing)
 
 
 def second(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,13 +27,11 @@ def agreement(folder: Folder, output: RowOptions) -> None:
 
     Example: citebed campaign agreement cr26
     """
-    nothing = (
-        "no paper has two judgements yet. Assign a second assessor with 'citebed campaign second'"
-    )
-    _print_or_say(open_folder(folder).agreement, nothing, output.style)
+    nothing = "no paper has two judgements yet. Get them with 'citebed campaign second'"
+    print_or_say(open_folder(folder).agreement, nothing, output.style)
 
 
-def _print_or_say(table: pl.DataFrame, nothing: str, style: str) -> None:
+def print_or_say(table: pl.DataFrame, nothing: str, style: str) -> None:
     """Print a table, or the reason why it is empty."""
     if table.is_empty():
         say(nothing)
@@ -47,7 +45,7 @@ def disagreements(folder: Folder, output: RowOptions) -> None:
     Example: citebed campaign disagreements cr26
     """
     nothing = "no paper has different judgements from two assessors"
-    _print_or_say(open_folder(folder).disagreements, nothing, output.style)
+    print_or_say(open_folder(folder).disagreements, nothing, output.style)
 
 
 def status(folder: Folder, output: RowOptions) -> None:
@@ -172,6 +170,7 @@ def preferences(folder: Folder, options: TableChoice) -> None:
     opened = open_folder(folder)
     if not (tables := opened.preferences.tables()):
         say("no assessor has compared papers yet. Let them with 'citebed campaign compare'")
+        options = replace(options, only=())
     options.print_tables(tables, simulated=opened.simulated)
 
 
@@ -201,8 +200,9 @@ def export(
         output, graded=graded, shapes=to, **vars(published)
     )  # last, so that an error leaves no folder
     typer.echo(f"wrote {printable(done.folder)}, version {done.version}")
-    for name, (queries, judged) in done.sets.items():
-        typer.echo(f"  {FILES[name]}: {count(judged, 'judgement')} of {count(queries, 'query')}")
+    for name, (queries, judged) in (done.sets | dict(done.machines)).items():
+        size = f"{count(judged, 'judgement')} of {count(queries, 'query')}"
+        typer.echo(f"  {FILES.get(name, name)}: {size}")
     for each in done.restated:
         say(f"warning: {printable(each.warning())}")
     if done.restated:

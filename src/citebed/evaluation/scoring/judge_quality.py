@@ -29,6 +29,7 @@ from citebed.evaluation.judgements.agreement import (
 )
 from citebed.evaluation.judgements.sets import PAIR, load_grades
 from citebed.evaluation.measures.base import Measure
+from citebed.evaluation.measures.names import measures as parse_measures
 from citebed.evaluation.options import TREC_EVAL, Resampling
 from citebed.evaluation.scoring.comparison import shared_queries
 from citebed.evaluation.scoring.evaluation import evaluate_under
@@ -41,6 +42,7 @@ from citebed.frames import FlatRow, TableResult, rows_to_frame
 from citebed.runs.ranking import in_rank_order, prepare
 from citebed.runs.reader import as_runs
 from citebed.runs.tables import Qrels, Run
+from citebed.wording import count
 
 JUDGES = ("human", "machine")
 DEPTH = 20
@@ -105,13 +107,13 @@ def assess_judge(
     ``position``, ``length``, ``year`` and ``fame``. For every run in ``runs``, a bias for its
     documents is tested, too. ``resampling`` names the clusters; by default these are the queries.
     """
-    resampling = resampling or Resampling()
+    resampling, measures = resampling or Resampling(), parse_measures(measure)
     both = load_grades(human, "human").join(load_grades(machine, "machine"), on=PAIR).sort(PAIR)
     queries = both["query_id"].unique().sort().to_list()
     if len(queries) < 2:
+        common = f"{count(both.height, 'document')} of {count(len(queries), 'query')}"
         raise CitebedError(
-            f"people and the machine judged {both.height:,} same documents of {len(queries)} "
-            "queries; expected two queries or more."
+            f"people and the machine both judged {common}; expected two queries or more."
         )
     labels = dict(zip(queries, resampling.labels(queries) or queries, strict=True))
     units = cluster_codes([labels[query] for query in both["query_id"]], both.height)
@@ -121,13 +123,14 @@ def assess_judge(
     accepted = both.select((pl.col(JUDGES) >= 1).cast(pl.Float64))
     laxer = (accepted["machine"] - accepted["human"]).to_numpy()
     limits = mean_interval(laxer, clusters=units, level=resampling.level, bounds=(-1.0, 1.0))
+    low, high = np.clip(limits[:2], -1.0, 1.0).tolist()  # those of few queries go beyond
     systems = list(as_runs(runs)) if runs is not None else []
     return JudgeQuality(
         (raw_agreement(long), cohens_kappa(long), krippendorffs_alpha(long, "ordinal")),
         both.group_by(JUDGES).agg(judgements=pl.len()).sort(JUDGES),
-        Agreement("strictness", float(laxer.mean()), *limits[:2], both.height, len(JUDGES)),
+        Agreement("strictness", float(laxer.mean()), low, high, both.height, len(JUDGES)),
         tuple(find_biases(both, units, systems, properties, resampling)),
-        _correlate(both, systems, measure, labels, resampling) if len(systems) > 1 else None,
+        _correlate(both, systems, measures, labels, resampling) if len(systems) > 1 else None,
     )
 
 
@@ -182,12 +185,12 @@ def _test_bias(
 
 
 def _correlate(
-    both: pl.DataFrame, systems: list[Run], measure: str | Measure, labels: Mapping[str, str],
+    both: pl.DataFrame, systems: list[Run], measures: list[Measure], labels: Mapping[str, str],
     resampling: Resampling,
 ) -> Agreement:  # fmt: skip
     """Correlate the systems' mean scores under both judges (Kendall's τ), resampling clusters."""
     sets = [prepare(Qrels(both.select(*PAIR, relevance=name), name)) for name in JUDGES]
-    scored = evaluate_under(sets, systems, measure, TREC_EVAL)
+    scored = evaluate_under(sets, systems, measures, TREC_EVAL)
     queries, scores = shared_queries(*(run for of in scored for run in of.runs))
     matrix = np.stack([values[0] for values in scores], axis=1)
     units = make_units(matrix, [labels[query] for query in queries])

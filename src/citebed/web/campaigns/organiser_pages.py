@@ -119,6 +119,8 @@ _MESSAGES = {
 def _dashboard(site: CampaignSite, session: Session, message: str, link: str = "") -> HTMLResponse:
     campaign = site.campaign
     forms = campaign.status().to_dicts()
+    counted = Counter((form["state"], form["phase"]) for form in forms)
+    states = [(state, [counted[state, phase] for phase in (1, 2)]) for state in STATES]
     with campaign.reading() as tx:
         mails = mail_table(tx).to_dicts()
         aside = excluded_questions(tx)
@@ -133,17 +135,7 @@ def _dashboard(site: CampaignSite, session: Session, message: str, link: str = "
         session=session,
         message=message,
         link=link,
-        states=[
-            (state, numbers)
-            for state in STATES
-            if any(
-                numbers := [
-                    sum(form["phase"] == phase and form["state"] == state for form in forms)
-                    for phase in (1, 2)
-                ]
-            )
-            or state not in RARE_STATES
-        ],
+        states=[row for row in states if any(row[1]) or row[0] not in RARE_STATES],
         forms=forms,
         mail_states=sorted(Counter((mail["kind"], mail["state"]) for mail in mails).items()),
         troubled=[mail for mail in mails if mail["error"] or mail["state"] == "sending"],
@@ -166,19 +158,15 @@ def next_steps(
     tx: Transaction, forms: list[dict[str, Any]], problems: list[dict[str, Any]]
 ) -> list[tuple[str, str, str]]:
     """Return what to do next, in order: a text, and the page and part that it links to."""
-    queries, lists, sending = (
-        len(unpooled_questions(tx)),
-        len(find_unassigned_lists(tx)),
-        mails_in_outbox(tx),
-    )
+    queries, lists = len(unpooled_questions(tx)), len(find_unassigned_lists(tx))
+    sending = mails_in_outbox(tx)
     unread = len({row["return_id"] for row in problems if not row["is_read"]})
     doubtful = len({row["return_id"] for row in problems if row["is_read"]})
     restated = len(restated_questions(tx))
     steps = [
         (not forms, "Invite the authors", "work", "#invite"),
         (sending, f"Send {count(sending, 'mail')} from the outbox", "dashboard", "#mails"),
-        (unread, f"Look at {count(unread, 'unreadable file')}", "dashboard",
-         "#problems"),
+        (unread, f"Look at {count(unread, 'unreadable file')}", "dashboard", "#problems"),
         (doubtful, f"Check {count(doubtful, 'file')} with unclear answers", "dashboard",
          "#doubtful"),
         (queries, f"Search by hand, then make lists for {count(queries, 'query')}", "work",

@@ -63,7 +63,8 @@ function showSaving() {
 function showProgress() {
   const every = papers();
   const done = every.filter((paper) => paper.dataset.value !== "").length;
-  progress.textContent = every.length ? `${done} of ${every.length} judged` : "";
+  const said = meter.getAttribute("aria-label").toLowerCase();
+  progress.textContent = every.length ? `${done} of ${every.length} ${said}` : "";
   meter.max = Math.max(1, every.length);
   meter.value = done;
   meter.hidden = !every.length;

@@ -29,6 +29,20 @@ def test_figures_by_hand() -> None:
     assert found.grades.rows() == [(0, 0, 1), (0, 1, 2), (1, 1, 3)]
 
 
+def test_the_interval_of_strictness_ends_at_one() -> None:
+    # Differences of 1 and 0.9: Student's t with one degree of freedom gives 0.95 +- 12.7 * 0.05.
+    documents = [f"d{n}" for n in range(10)]
+    people = {query: dict.fromkeys(documents, 0) for query in "pq"}
+    machine = {query: dict.fromkeys(documents, 1) for query in "pq"}
+    machine["q"]["d0"] = 0
+    found = assess_judge(people, machine)
+    assert found.strictness.value == pytest.approx(0.95)
+    assert found.strictness.low is not None
+    assert -1 <= found.strictness.low < 0.95 < (found.strictness.high or 0) <= 1
+    with pytest.raises(CitebedError, match="unknown measure 'foo'"):
+        assess_judge(people, machine, measure="foo")
+
+
 QUERIES, POOL = 40, 12
 
 
