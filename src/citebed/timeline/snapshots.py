@@ -367,7 +367,5 @@ def _system_run(system: Path, snapshot: Path) -> tuple[str, Path]:
     place = system / snapshot.resolve().name
     runs = _files(place, "*")
     if len(runs) != 1:
-        raise CitebedError(
-            f"'{printable(place)}' has {count(len(runs), 'file')}; expected one run."
-        )
+        raise CitebedError(f"'{printable(place)}' is not a folder with one run.")
     return printable(system.resolve().name), runs[0]

@@ -129,7 +129,7 @@ def test_what_is_missing_is_named(run: Run) -> None:
     assert "unknown pivot 'bm26'" in error("a", "b", "--pivot", "bm26")
     assert "cannot find the 'paper' of the queries" in error("a", "b", "--cluster", "paper")
     assert "no mean over queries" in error("a", "b", "-m", "GMAP")
-    assert "'x/a' has 0 files; expected one run" in error("a", "b", "--system", "x")
+    assert "'x/a' is not a folder with one run" in error("a", "b", "--system", "x")
     Path("mine/a").mkdir(parents=True)
     Path("mine/a/run.txt").write_text("q1 Q0 r 1 1 tag\n")
     assert "two runs of a are called 'mine'" in error("a", "b", "--system", "mine")

@@ -51,6 +51,14 @@ def test_the_dashboard_shows_machine_judges(desk: Desk, campaign: Campaign, tmp_
     assert "Judge Kind Judgements Can’t say Problems Tokens Seconds m qrels 1 0 1 0 0.0" in seen
 
 
+def test_the_dashboard_says_that_a_form_has_pairs(desk: Desk, campaign: Campaign) -> None:
+    assert "pairs" not in _text(desk.get("/dashboard").text)
+    [made] = campaign.compare([QUERY], name="Zoe Zed", email="zoe@example.org")
+    seen = _text(desk.get("/dashboard").text)
+    assert "2, in pairs" in seen
+    assert f"0 of {made.pairs} pairs" in seen
+
+
 def test_the_dashboard_tells_how_far_everybody_is(desk: Desk, judge: Judge) -> None:
     judge.send("opened")
     seen = _text(desk.get("/dashboard").text)
