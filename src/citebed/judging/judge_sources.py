@@ -154,11 +154,11 @@ def read_response(task: Task, row: Any, highest: int) -> Response:
         said = shorten(json_text(value))
         return Response(task, problem=f"the grade is {said}; expected {expected}")
     tokens, seconds = row.get("tokens"), row.get("seconds")
-    is_time = isinstance(seconds, int | float) and 0 <= seconds < 1e6
     return Response(
         task, None if value is None else value + 1 - lowest, reason=str(row.get("reason") or ""),
         tokens=tokens if isinstance(tokens, int) else None,
-        took_ms=int(seconds * 1000) if is_time else None,
+        took_ms=int(seconds * 1000)
+        if isinstance(seconds, int | float) and 0 <= seconds < 1e6 else None,
     )  # fmt: skip
 
 
