@@ -53,7 +53,10 @@ def serve(
     if len(campaigns) == 1 and not collections:
         from citebed.web.campaigns.app import serve as serve_campaign
 
-        serve_campaign(campaigns[0], options.host, options.port or 8000)
+        host = f"[{options.host}]" if ":" in options.host else options.host
+        serve_campaign(campaigns[0], options.host, options.port or 8000, started=lambda port: say(
+            f"Organisers log in at http://{host}:{port}/{campaigns[0].name}/login. Press Ctrl-C "
+            "to stop."))  # fmt: skip
         return
     from citebed.web.workbench.server import PASSWORD, serve_workbench
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -247,3 +248,14 @@ def test_papers_are_compared_in_pairs(capsys: pytest.CaptureFixture[str]) -> Non
     _do("preferences cr26")
     assert "How often the left paper won" in capsys.readouterr().out
     assert len(_rows("preferences cr26 --only strengths", capsys)) == 5
+
+
+def test_serving_a_campaign_prints_where_to_log_in(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def serve(*_: object, started: Callable[[int], object]) -> None:
+        started(8123)
+
+    monkeypatch.setattr("citebed.web.campaigns.app.serve", serve)
+    assert main(["serve", "--campaign", "cr26", "--host", "::1"]) == 0
+    assert "log in at http://[::1]:8123/cr26/login. Press Ctrl-C" in capsys.readouterr().err

@@ -35,12 +35,9 @@ def create_app(campaign: Campaign, *, secure: bool = True) -> FastAPI:
 
 
 def serve(
-    campaign: Campaign,
-    host: str = "127.0.0.1",
-    port: int = 8000,
-    *,
+    campaign: Campaign, host: str = "127.0.0.1", port: int = 8000, *,
     started: Callable[[int], Any] | None = None,
-) -> None:
+) -> None:  # fmt: skip
     """Serve a campaign's pages until stopped; ``started`` is called with the port."""
     address = campaign.settings.address
     app = create_app(campaign, secure=address.startswith("https://"))
