@@ -252,9 +252,13 @@ class Campaign(CampaignStore):
         of `next_judgements` adds its documents to the lists of its questions instead.
         """
         if plan is not None:
+            given = as_run(plan, "plan")
+            if not set(self.questions["query_id"]) & set(given.table["query_id"]):
+                raise CitebedError(f"the plan '{printable(given.name)}' has no query of this "
+                                   "campaign. Make one with 'citebed campaign next'.")  # fmt: skip
             self.close_phase_one()
             with self.writing() as tx:
-                return pool_plan(tx, self.collection, as_run(plan, "plan"))
+                return pool_plan(tx, self.collection, given)
         chosen = PoolingOptions(size or self.settings.pool_size, **options)
         read_method(chosen.method)
         runs_given = None if runs is None else list(as_runs(runs))
@@ -264,9 +268,8 @@ class Campaign(CampaignStore):
             judged = build_qrels(tx, "j1")
         if not queries:
             return []
-        made = runs_given
-        if made is None:
-            made = searches.automatic_runs(self.collection, queries, judged)
+        made = (searches.automatic_runs(self.collection, queries, judged) if runs_given is None
+                else runs_given)  # fmt: skip
         lists = searches.ranked_lists(made, chosen.depth)
         with self.writing() as tx:
             names = [run.name for run in made]

@@ -126,9 +126,11 @@ def plan_judging(  # noqa: PLR0912 - one step after the other
             mine = machine_judgements.c.judge_id == known
             keys = set(tx.scalars(select(machine_judgements.c.key).where(mine)))
         every = {question.query_id: question for question in live_questions(tx)}
+        if not every:
+            raise CitebedError("the campaign has no questions yet: no author has stated one.")
         if tables and not wanted.keys() & every.keys():
             raise CitebedError("these runs or judgements have no question of the campaign, such as "
-                               f"'{printable(min(every, default=''))}'.")  # fmt: skip
+                               f"'{printable(min(every))}'.")  # fmt: skip
         for query_id in options.questions or every:
             if (question := every.get(query_id)) is None:
                 raise UnknownName("query", query_id, every)

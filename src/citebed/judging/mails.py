@@ -214,7 +214,7 @@ def compose(
     paragraphs = [
         f"Dear {_one_line(sheet.person)},",
         *([invitation] if "text" in ways else sheet.instructions()),
-        "\n".join(["Please answer in whichever way suits you best:", *offers]),
+        "\n".join(["You can answer", *offers]),
         f"List of the papers, with links: {sheet.list_url}",
         text_form.write(sheet) if "text" in ways else f"Form: {sheet.code}",
     ]

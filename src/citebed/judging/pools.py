@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from sqlalchemy import Row, func, insert, select
 
 from citebed.collection import Collection
-from citebed.errors import CitebedError
 from citebed.judging.judgements import build_qrels
 from citebed.judging.papers import DocumentLookup, make_entry
 from citebed.judging.pooling_methods import Lists, PoolingOptions, contributors, pool
@@ -27,7 +26,7 @@ from citebed.judging.store import schema
 from citebed.judging.store.campaign_store import Transaction
 from citebed.judging.store.schema import CURRENT, items, judgements, now, pools
 from citebed.runs.tables import Run
-from citebed.wording import count, printable
+from citebed.wording import count
 
 
 class PoolReport(NamedTuple):
@@ -98,11 +97,7 @@ def pool_plan(tx: Transaction, collection: Collection, plan: Run) -> list[PoolRe
     """
     lookup, reports = DocumentLookup(collection), []
     ranked = ranked_lists([plan], plan.table.height)
-    every = live_questions(tx)
-    if not ranked.keys() & {question.query_id for question in every}:
-        raise CitebedError(f"the plan '{printable(plan.name)}' has no query of this campaign. Make "
-                           "a plan with 'citebed campaign next'.")  # fmt: skip
-    for question in every:
+    for question in live_questions(tx):
         mine = (items.c.question_id == question.id) & items.c.pool_id.is_not(None)
         listed = set(tx.scalars(select(items.c.doc_id).where(mine)))
         judged = _documents_listed_before(tx, question)

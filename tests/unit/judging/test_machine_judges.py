@@ -27,7 +27,7 @@ from citebed.judging.assignments import assign_phase_two, form_items
 from citebed.judging.judge_sources import JudgeOptions, read_response
 from citebed.judging.judgements import Source, Verdict
 from citebed.judging.machine_judges import document_properties
-from citebed.judging.store.schema import forms, machine_judges, now
+from citebed.judging.store.schema import events, forms, machine_judges, now
 from citebed.runs.reader import read_qrels
 from citebed.runs.tables import Run
 
@@ -322,6 +322,16 @@ def test_options_and_files_of_another_judge(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(CitebedError, match=message):
         campaign.judge(source, **options)
+
+
+def test_a_campaign_without_questions_and_a_plan_of_another_one(tmp_path: Path) -> None:
+    fresh = small_campaign(tmp_path, ["Ada"])
+    with pytest.raises(CitebedError, match="the campaign has no questions yet"):
+        fresh.judge("recommend")
+    with pytest.raises(CitebedError, match="the plan 'plan' has no query of this campaign"):
+        fresh.pool(plan={"q9": {"d1": 1.0}})
+    with fresh.reading() as tx:  # the error changes nothing
+        assert "phase one closed" not in set(tx.scalars(select(events.c.what)))
 
 
 def test_an_error_loses_no_response_of_the_same_batch(campaign: Campaign, server: Server) -> None:
