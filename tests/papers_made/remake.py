@@ -62,7 +62,7 @@ def make(
         (Path(place) / "made.bib").write_text(bibliography(paper), "utf-8")
         setter = ["pdflatex", "-interaction=nonstopmode", "paper"]
         sorter = ["biber" if journal.biber else "bibtex", "paper"]
-        for command in (setter, sorter, setter, setter):
+        for command in (setter, sorter, setter, setter, setter):  # notes per page need the last
             done = subprocess.run(command, cwd=place, capture_output=True, check=False)
             name = folder / f"{journal.name}.{command[0]}.log"
             name.write_bytes(done.stdout) if done.returncode else name.unlink(missing_ok=True)

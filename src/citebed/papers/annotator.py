@@ -61,6 +61,10 @@ _NAMED_REF = re.compile(
     r"\b[Rr]efs?\.? (\d{1,3}(?:\s?[,–-]\s?\d{1,3}){0,30}(?: and \d{1,3})?)(?!\w|\.\d)"
 )
 _YEAR_IN_BRACKETS = re.compile(r"[(\[]([^()\[\]]{0,300}?(?:1[5-9]|20)\d\d[^()\[\]]{0,200})[)\]]")
+_IDENTIFIER = re.compile(r"(?<!\w)(?:[A-Z]{2}[A-Z\d]*|\w+_\w+|[a-z]+[A-Z]\w*)$")
+"""A name in program code: ``BTE[2]`` is an index in a paper with a blank before its citations."""
+_SPACED = 0.9
+"""Least share of the square brackets with a blank before them in such a paper."""
 _UNUSUAL = 0.8
 """Confidence of a marker of unknown form that contains the name and year of an entry."""
 _NOTED = 0.9
@@ -93,6 +97,8 @@ class ReferenceIndex:
     """True if the paper cites with numbers in round brackets."""
     is_numbered: bool = True
     """True if the paper cites with the ids; False if they are only counted and it does not."""
+    spaced: bool = False
+    """True if the paper has a blank before its square brackets."""
     by_note: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """If footnotes cite: what each of them cites, by its number."""
 
@@ -123,8 +129,10 @@ class ReferenceIndex:
         starts = [marker.start for marker in own]
         found = [*own]
         for marker in markers(text):
+            before = text[max(0, marker.start - 40) : marker.start]
+            is_index = self.spaced and _IDENTIFIER.search(before)
             at = bisect_left(starts, marker.end)
-            if at == 0 or own[at - 1].end <= marker.start:
+            if not is_index and (at == 0 or own[at - 1].end <= marker.start):
                 found.append(marker)
         every = [link for marker in found if (link := self._link(marker)).cites]
         every += self._named_links(text, every)
@@ -135,9 +143,8 @@ class ReferenceIndex:
         links = []
         for match, notes in _numbers_in(text, _RAISED, _POWER):
             boxes = content.boxes(*match.span())[:1] if content else ()
-            names = [
-                each for note in notes for each in (note, *(f"{note}@{b.page}" for b in boxes))
-            ]
+            ends = ("", *(f"@{box.page}" for box in boxes))
+            names = [note + end for note in notes for end in ends]
             if cites := unique(cite for name in names for cite in self.by_note.get(name, ())):
                 links.append(Link(*match.span(), cites, _NOTED))
         return links
@@ -214,9 +221,8 @@ def _numbers_in(
     """Yield the numbers printed in one form, unless the text ``before`` or ``behind`` fits."""
     for match in form.finditer(text):
         head = text[max(0, match.start() - 14) : match.start()]
-        if not (before and before.search(head)) and not (
-            behind and behind.match(text, match.end())
-        ):
+        excluded = behind and behind.match(text, match.end())
+        if not (excluded or (before and before.search(head))):
             inside = match[match.lastindex or 0].replace(" and ", ",").translate(_DIGITS)
             yield match, numbers(inside) or ()
 
@@ -242,9 +248,8 @@ def index_references(
             names.add(f"{given[0].lower()}. {families[0]}")
         names = names | {" ".join(families)} if len(families) == 2 else names
         number = _MANY if _OTHERS.search(reference.text) else min(len(reference.authors), _MANY)
-        names |= (
-            {f"{families[0]} {number}", letters_only(reference.authors[0])} if families else set()
-        )
+        if families:
+            names |= {f"{families[0]} {number}", letters_only(reference.authors[0])}
         if REPEATED_AUTHORS.match(reference.text):
             names = before | names
         before = names
@@ -258,7 +263,12 @@ def index_references(
     index = {key: tuple(some) for key, some in by_name.items()}
     known = {ref_id for ref_id in ids if ref_id.isdigit()}
     gaps = max(map(int, known), default=0) - len(known)
-    square = {cite for text in texts for marker in markers(text) for cite in marker.cites} & known
+    marked = [(text, marker) for text in texts for marker in markers(text)]
+    square = {cite for _, marker in marked for cite in marker.cites} & known
+    befores = [
+        text[max(0, at.start - 40) : at.start] for text, at in marked if text[at.start] == "["
+    ]
+    blanks = [each[-1:] == " " for each in befores if not _IDENTIFIER.search(each)]
     round_ = {cite for text in texts for _, some in _numbers_in(text, _ROUND) for cite in some}
     round_ &= known
     most = max(_MOST * len(known), 1)
@@ -268,7 +278,8 @@ def index_references(
         named = {cite for text in texts for link in by_name_only.links(text) for cite in link.cites}
         if max(len(square), len(round_)) < max(most, 2 * len(named)):
             return by_name_only
-    return replace(by_name_only, round_cite=round_cite, is_numbered=True)
+    spaced = 0 < _SPACED * len(blanks) <= sum(blanks)
+    return replace(by_name_only, round_cite=round_cite, is_numbered=True, spaced=spaced)
 
 
 def _plain(name: str) -> str:
@@ -317,11 +328,8 @@ def annotate(
             contexts.append(AnnotatedContext(*context))
     notes = list(_disagreements(texts, links, index, [reference.text for reference in parsed]))
     if not contexts and sections and (citing := sum(map(bool, links))):
-        notes.insert(
-            0,
-            f"{count(citing, 'paragraph')} with citations, but none of them in "
-            f"{' or '.join(sections)}; use --sections all",
-        )
+        where = f"none of them in {' or '.join(sections)}; use --sections all"
+        notes.insert(0, f"{count(citing, 'paragraph')} with citations, but {where}")
     return Annotation(
         paper_id=paper.doi or paper_id,
         doi=paper.doi,
@@ -396,10 +404,8 @@ def _disagreements(
         yield f"{count(joined, 'reference')} may be several: the list was not split correctly"
     uncited = index.ids - cited
     if len(uncited) > max(_FEW, _UNCITED * len(index.ids)):
-        yield (
-            f"no citation marker was found for {len(uncited):,} of "
-            f"{count(len(index.ids), 'reference')}"
-        )
+        share = f"{len(uncited):,} of {count(len(index.ids), 'reference')}"
+        yield f"no citation marker was found for {share}"
 
 
 def _parts(
@@ -411,20 +417,17 @@ def _parts(
     provided that more than 70 % of its paragraphs have citations.
     """
     named = {p.section: part_of(p.section, sections) for p in paper.paragraphs}
-    tops = unique(map(_top, named))
+    top = {section: section.split(BELOW, maxsplit=1)[0] for section in named}
+    tops = unique(top.values())
     first = next((at for at, top in enumerate(tops) if part_of(top, ("introduction",))), len(tops))
     if "related work" not in sections or "related work" in named.values() or first + 1 >= len(tops):
         return named
-    second = [section for section in named if _top(section) == tops[first + 1]]
+    second = [section for section in named if top[section] == tops[first + 1]]
     pairs = zip(paper.paragraphs, links, strict=True)
     cites = [bool(linked) for paragraph, linked in pairs if paragraph.section in second]
     if sum(cites) >= _LEAST_CITING and sum(cites) > _LEAST_SHARE * len(cites):
         named |= dict.fromkeys(second, "related work")
     return named
-
-
-def _top(section: str) -> str:
-    return section.split(BELOW, maxsplit=1)[0]
 
 
 def part_of(section: str, sections: Collection[str]) -> str | None:

@@ -38,10 +38,6 @@ def _doi(text: str | None) -> str | None:
     return doi
 
 
-def _own_doi(text: str | None) -> str | None:
-    return None if text is None else _doi(text) or ""
-
-
 def _url(text: str | None) -> str | None:
     if text is None or not text.strip():
         return None
@@ -55,7 +51,9 @@ Item = Annotated[str, Field(min_length=1, max_length=200)]
 Text = Annotated[str, Field(max_length=MAX_LENGTH), AfterValidator(plain_text)]
 Doi = Annotated[str | None, Field(max_length=2000), AfterValidator(_doi)]
 Url = Annotated[str | None, Field(max_length=2000), AfterValidator(_url)]
-OwnDoi = Annotated[str | None, Field(max_length=2000), AfterValidator(_own_doi)]
+OwnDoi = Annotated[
+    str | None, Field(max_length=2000), AfterValidator(lambda text: text and (_doi(text) or ""))
+]
 Cites = Annotated[tuple[Item, ...], Field(max_length=1000)]
 Count = Annotated[int, Field(ge=0, le=MAX_LENGTH)]
 

@@ -11,12 +11,13 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from citebed.papers.pages import Line
 from citebed.papers.paper import PlacedText, ReferenceEntry
 from citebed.papers.reference_list import follow_numbers, has_letters_of_size
 from citebed.papers.references import REPEATED_AUTHORS, ParsedReference, parse_reference
-from citebed.papers.structure import Kind, Style, letters_only
+from citebed.papers.structure import Kind, Style, heads_references, letters_only
 from citebed.papers.vocabulary import phrases
 from citebed.text.names import NAME, family_name
 from citebed.text.regex import compile_regex
@@ -26,6 +27,8 @@ _FEWEST, _MOST_STARTS = 4, 50
 """Fewest footnotes of a paper that cites in them, and most lines to try as the first footnote."""
 _FAR = (500, 150)
 """Lines within which the next footnote must follow, and the next but one if one is missing."""
+_SHORT = 4
+"""Words of a line whose size is that of its letters, not of its raised number."""
 _BETWEEN = re.compile(rf";\s+|(?<=[.)])\s+(?=(?:{phrases('next_in_footnote')})\b)", re.IGNORECASE)
 _CUE = re.compile(rf"(?:(?:{phrases('footnote_cue')})\b[.,:]?\s+)+", re.IGNORECASE)
 _PROSE = re.compile(rf"(?:{phrases('prose_in_footnote')})\b", re.IGNORECASE)
@@ -55,64 +58,65 @@ _SHORTEST = 30
 """Fewest characters of a full reference."""
 
 
-@dataclass
-class Footnote:
-    """The lines of a footnote, and its number, which begins its text."""
+def find_footnotes(
+    lines: Sequence[Line], kinds: Sequence[Kind], style: Style
+) -> list[tuple[str, list[Line]]]:
+    """Return the notes in small print whose numbers count up through the paper or on each page.
 
-    number: str
-    lines: list[Line]
-    restarts: bool = False
-    """True if the numbers begin with 1 on each page."""
-
-    @property
-    def name(self) -> str:
-        """The number, and the page if numbers restart, as in ``3@12``."""
-        return f"{self.number}@{self.lines[0].page}" if self.restarts else self.number
-
-
-def find_footnotes(lines: Sequence[Line], kinds: Sequence[Kind], style: Style) -> list[Footnote]:
-    """Return the notes in small print whose numbers count up through the paper or on each page."""
-    small = [
-        line
-        for line, kind in zip(lines, kinds, strict=True)
-        if kind not in (Kind.RUNNING, Kind.CAPTION) and line.size < 0.97 * style.size
-    ]
-    places: dict[int, list[int]] = defaultdict(list)
-    by_page: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    A note has its name and its lines, which begin with the number. The name is the number; if the
+    numbers restart, also the page on which the text has it, as in ``3@12``.
+    """
+    small: list[Line] = []
+    head, below = len(lines), False  # of a list in small print, where notes keep to their page
+    for line, kind in zip(lines, kinds, strict=True):
+        if kind not in (Kind.RUNNING, Kind.CAPTION):
+            if kind is not Kind.HEADING and line.size < 0.97 * style.size:
+                head = len(small) if below else head
+                small.append(line)
+            below = kind is Kind.HEADING and heads_references(line.text)
+    places: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
     for at, line in enumerate(small):
         if number := _NUMBER.match(line.text):
-            places[int(number[1])].append(at)
-            by_page[line.page][int(number[1])].append(at)
-    chain = _longest_chain(small, places)
-    restarting = [each for page in by_page.values() for each in _longest_chain(small, page)]
-    restarts = len(restarting) > len(chain)
-    notes = restarting if restarts else chain
-    pages = {small[at].page for _, at in notes}
-    if len(notes) < _FEWEST or len(pages) < 2:
+            for page in (-1, line.page):  # page -1 stands for all pages
+                places[page][int(number[1])].append(at)
+    pages = {page: _longest_chain(small, numbers) for page, numbers in places.items()}
+    notes = [(str(number), at) for number, at in pages.pop(-1, [])]
+    restarting = []
+    for page, chain in pages.items():
+        if chain and (following := pages.get(page + 1)):  # it has the notes that did not fit
+            later = places[page + 1].items()
+            free = {number: [at for at in ats if at < following[0][1]] for number, ats in later}
+            chain.extend(_count_up(small, free, *chain[-1])[1:])
+        restarting += [(f"{number}@{page}", at) for number, at in chain]
+    notes = max(notes, restarting, key=len)
+    if len(notes) < _FEWEST or len({small[at].page for _, at in notes}) < 2:
         return []
-    ends = [at for _, at in notes[1:]] + [len(small)]
-    return [
-        Footnote(
-            str(number),
-            [line for line in small[at:end] if has_letters_of_size(line, small[at].size)],
-            restarts,
-        )
-        for (number, at), end in zip(notes, ends, strict=True)
-    ]
+    found = []
+    for (name, at), (_, end) in pairwise([*notes, ("", len(small))]):
+        some = small[at : min(end, head)] if at < head else small[at:end]
+        some = [line for line in some if at < head or line.page == small[at].page]
+        found.append((name, [line for line in some if has_letters_of_size(line, small[at].size)]))
+    return found
 
 
 def _longest_chain(
     small: Sequence[Line], places: Mapping[int, Sequence[int]]
 ) -> list[tuple[int, int]]:
     """Return the longest sequence of numbers that count up from 1, with their lines."""
+    begins = places.get(1, ())[:_MOST_STARTS]
+    return max((_count_up(small, places, 1, at) for at in begins), key=len, default=[])
 
-    def count_up(begin: int) -> list[tuple[int, int]]:
-        size = small[begin].size
-        return follow_numbers(
-            places, 1, begin, _FAR, lambda _, at: has_letters_of_size(small[at], size)
-        )
 
-    return max(map(count_up, places.get(1, ())[:_MOST_STARTS]), key=len, default=[])
+def _count_up(
+    small: Sequence[Line], places: Mapping[int, Sequence[int]], number: int, begin: int
+) -> list[tuple[int, int]]:
+    size = max(each.size for each in small[begin : begin + 1 + (len(small[begin].words) < _SHORT)])
+
+    def fits(_: int, at: int) -> bool:
+        is_short = len(small[at].words) < _SHORT and small[at].size < size
+        return is_short or has_letters_of_size(small[at], size)
+
+    return follow_numbers(places, number, begin, _FAR, fits)
 
 
 def cite_in_footnotes(
@@ -139,10 +143,11 @@ def cite_in_footnotes(
             at = match.end() if match else end
             if _LAW.search(part.text):
                 last = None  # an "ibid." after it is no work either
-            elif (work := works.find(part, last, cited)) is not None:
+            elif (work := works.find(part, last)) is not None:
                 found.append(work)
                 last = work
         cited[number] = tuple(dict.fromkeys(found))
+        works.by_note[number.partition("@")[0]].update(found)
     entries = [work.entry for work in works.works]
     return entries, {number: some for number, some in cited.items() if some}
 
@@ -166,6 +171,8 @@ class _Works:
         self.works: list[_Work] = []
         self._by_family: dict[str, list[int]] = defaultdict(list)
         self._number_listed, self._number_used = len(listed), 0
+        self.by_note: dict[str, set[int]] = defaultdict(set)
+        """The works cited in the footnotes of a number, on any page."""
         for entry in listed:
             parsed = parse_reference(entry.printed)
             families = _families(parsed)
@@ -181,9 +188,7 @@ class _Works:
         self.works.append(_Work(entry, parsed.text, families, _words(parsed.text)))
         return len(self.works) - 1
 
-    def find(
-        self, part: PlacedText, last: int | None, cited: dict[str, tuple[int, ...]]
-    ) -> int | None:
+    def find(self, part: PlacedText, last: int | None) -> int | None:
         """Return the work that a part of a footnote cites; add it if a full reference is new."""
         text, words = part.text, _words(part.text)
         if _AGAIN.match(text):
@@ -194,14 +199,20 @@ class _Works:
             authors = self.works[last].families
             families.update(authors)
 
-        def similarity(at: int) -> tuple[float, int]:
-            """Compare names and titles; of equal works, the one cited last is the likeliest."""
+        earlier = _EARLIER.search(text)
+        noted = self.by_note[earlier[1] or earlier[2]] if earlier else set[int]()
+
+        def similarity(at: int) -> tuple[float, bool, int]:
+            """Compare names and titles.
+
+            Of equal works, the likeliest is in the footnote that the text names, or cited last.
+            """
             work = self.works[at]
             names = sum(name in families for name in work.families) / max(len(work.families), 1)
             others = bool(_OTHERS.search(text)) != bool(_OTHERS.search(work.text))
             title = words - {*work.families}
-            share = len(title & work.words) / max(len(title), 1)
-            return names - _OTHER_NUMBER * others + 2 * share, work.used
+            share = len(title & work.words) / len(title) if title else 1.0
+            return names - _OTHER_NUMBER * others + 2 * share, at in noted, work.used
 
         def shared(at: int) -> float:
             """Return the share of words that the footnote and a work have in common."""
@@ -209,9 +220,8 @@ class _Works:
             return len(words & own) / max(min(len(words), len(own)), 1)
 
         works = [at for name in sorted(families) for at in self._by_family.get(name, ())]
-        if earlier := _EARLIER.search(text):
-            noted = cited.get(earlier[1] or earlier[2], ())
-            return self._use(max(noted or works, key=similarity, default=None))
+        if earlier:
+            return self._use(max(works or noted, key=similarity, default=None))
         year = _YEAR.search(text)
         dated = [at for at in works if year and year[0] in self.works[at].text]
         best = max(dated or works, key=similarity, default=None)

@@ -528,8 +528,7 @@ def restore_ligatures(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
     known = {key: _best_ligature(key[1], texts) for key, texts in words.items()}
 
     def restored(word: Word) -> Word:
-        name = word.font.name
-        text = _UNKNOWN_LETTER.sub(lambda code: known[name, code[0]], word.text)
+        text = _UNKNOWN_LETTER.sub(lambda code: known[word.font.name, code[0]], word.text)
         return word._replace(text=text)
 
     return [

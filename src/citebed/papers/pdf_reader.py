@@ -144,16 +144,19 @@ def read_document(document: pypdfium2.PdfDocument, data: bytes = b"") -> ReadPap
     lines = [line for page in pages for line in page if id(line) not in front.lines]
     kinds = classify_lines(lines, style, find_running_lines(pages))
     notes = find_footnotes(lines, kinds, style)
-    noted = {id(line) for note in notes for line in note.lines}
+    noted = {id(line) for _, note in notes for line in note}
     above = [at for at, line in enumerate(lines) if id(line) not in noted]
     head, abstract = find_abstract([lines[at] for at in above], [kinds[at] for at in above], style)
     in_abstract = set(map(id, [head, *abstract]))
     rest = [at for at, line in enumerate(lines) if id(line) not in in_abstract]
     lines, kinds = [lines[at] for at in rest], [kinds[at] for at in rest]
     entries = find_references(lines, kinds, style)
+    if notes:  # they may interrupt the list; or they are the list
+        free = [at for at, line in enumerate(lines) if id(line) not in noted]
+        other = find_references([lines[at] for at in free], [kinds[at] for at in free], style)
+        if sum(entry.label != "" for entry in entries) <= max(len(other), len(notes) / 2):
+            entries = other
     notes = [] if any(entry.label for entry in entries) else notes
-    inside = sum(id(entry.lines[0]) in noted for entry in entries)
-    are_endnotes = len(notes) > len(entries) and 2 * inside > len(entries)
     listed = {id(line) for entry in entries for line in entry.lines}
     body = split_body(lines, kinds, style, listed | noted if notes else listed)
     references = []
@@ -162,14 +165,17 @@ def read_document(document: pypdfium2.PdfDocument, data: bytes = b"") -> ReadPap
         own = content.part(label_length(entry.label, content.text))
         printed = printed[label_length(entry.label, printed) :]
         references.append(ReferenceEntry(entry.label, own, printed))
-    raised_cite, cited_in = _raised_numbers_cite(body), dict[str, tuple[int, ...]]()
+    # Raised numbers cite if the paper has many more of them than citations in brackets.
+    brackets = sum(len(_BRACKETS.findall(line.text)) for p in body for line in p.lines)
+    raised_cite = sum(count_raised_numbers(p.lines) for p in body) > 2 * brackets
+    cited_in: dict[str, tuple[int, ...]] = {}
     if raised_cite and notes:
-        texts = place_texts([note.lines for note in notes])
+        texts = place_texts([note for _, note in notes])
         footnotes = [
-            (note.name, text.part(len(note.number)))
-            for note, text in zip(notes, texts, strict=True)
+            (name, text.part(len(name.partition("@")[0])))
+            for (name, _), text in zip(notes, texts, strict=True)
         ]
-        found, citing = cite_in_footnotes(footnotes, [] if are_endnotes else references)
+        found, citing = cite_in_footnotes(footnotes, references)
         if len(citing) >= _CITING * len(notes):
             references, cited_in = found, citing
     # In a list without numbers, raised numbers are those of footnotes.
@@ -188,13 +194,6 @@ def read_document(document: pypdfium2.PdfDocument, data: bytes = b"") -> ReadPap
         footnotes=tuple(cited_in.items()),
         notes=front.notes,
     )
-
-
-def _raised_numbers_cite(paragraphs: Sequence[Paragraph]) -> bool:
-    """Return True if a paper has many more raised numbers than citations in brackets."""
-    raised = sum(count_raised_numbers(paragraph.lines) for paragraph in paragraphs)
-    brackets = sum(len(_BRACKETS.findall(line.text)) for p in paragraphs for line in p.lines)
-    return raised > 2 * brackets
 
 
 def _place_paragraphs(

@@ -310,8 +310,11 @@ _ADDRESS = compile_regex(
     r"(?i)(?:https?|ftp):|www\.|\bdoi\b|(?<![\d.])10\.(?:\d{4,9}/|\d{0,9}(?:\s|$))|arxiv:"
 )
 _ADDRESS_GOES_ON = compile_regex(
-    r"[/?=&#%_~]|[-(]\w|\.(?=\w)|\d{3,9}\.\d|\d{5,9}\.?$|[\w-]{0,40}[/=?_%]\S"
+    r"[/?=&#%_~]|[-(]\w|\.(?=\w)|\d{3,9}\.\d|\d{5,9}\.?$|[\w-]{0,40}[/=?_%]\S|\d{1,9}[a-z]{1,4}\d{3}"
+    r"|(?!(?:\d\d?\.){1,2}(?:19|20)\d\d\b)\d[\w()-]{0,40}\.(?:[a-z]{0,3}\d{4}|\w[\w()-]{0,40}\.\w)"
 )
+_CHECKED = compile_regex(r"(?<![\d.])10\.\d{4,9}/[bs]\d[\d()-]*\n[\d()-]*-[\dx][.,;]?$")
+"""A DOI that ends with a check digit, as ``10.1016/s0378-7753(99)00195-0``, and its line end."""
 # "10.1016/j.jenvp.2017.⏎06.004": a reference that ends with its DOI has nothing after the stop.
 _DOI_OPEN = compile_regex(r"(?<![\d.])10\.\d{4,9}/\S*[a-z\d]\.$")
 _DOI_GOES_ON = compile_regex(r"(?!\d{1,2}\.?$)(?=[^\d\s]{0,40}\d|x\.?$)[\da-z][\w.()/:-]*+$")
@@ -359,6 +362,8 @@ def _is_broken(last: str, first: str, line_ends: bool) -> bool:
         return False
     if line_ends and _DOI_OPEN.search(last[-100:]):
         return _DOI_GOES_ON.match(first) is not None
+    if line_ends and _CHECKED.search(f"{last[-100:]}\n{first[:40]}"):
+        return True
     if last.endswith(_OPEN_END):
         return _ADDRESS_GOES_ON.match(first) is not None or (
             not last.endswith(".") and (line_ends or first[0].isdigit()) and len(last) > 5

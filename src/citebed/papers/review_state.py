@@ -191,15 +191,12 @@ def _reference(state: ReviewState, step: ChangeReference, _: int) -> ReviewState
     else:
         chosen = [each for each in reference.candidates if each.doc_id == step.doc_id]
         if not chosen:
-            raise StepRefused(
-                f"'{step.doc_id}' is not a candidate for reference {reference.ref_id}."
-            )
+            what = f"'{step.doc_id}' is not a candidate for reference {reference.ref_id}."
+            raise StepRefused(what)
         doi = step.doi or chosen[0].doi
         changed = replace(reference, doi=doi, url=step.url, doc_id=step.doc_id)
-    annotation = replace(
-        state.annotation, references=(*references[:at], changed, *references[at + 1 :])
-    )
-    return replace(state, annotation=annotation)
+    every = (*references[:at], changed, *references[at + 1 :])
+    return replace(state, annotation=replace(state.annotation, references=every))
 
 
 def _sentence(state: ReviewState, step: ChangeSentence, _: int) -> ReviewState:
@@ -255,20 +252,17 @@ def _join_sentence(state: ReviewState, step: JoinSentence, _: int) -> ReviewStat
     sentences = state.paragraphs[at].sentences
     if place + 1 == len(sentences):
         raise StepRefused("the paragraph has no further sentence to join.")
-    first, second = sentences[place : place + 2]
-    one = Sentence(
-        first.item,
-        AnnotatedSentence(
-            text=f"{first.content.text} {second.content.text}".strip(),
-            cites=unique([*first.content.cites, *second.content.cites]),
-            anonymised=first.content.anonymised or second.content.anonymised,
-            confidence=min(first.content.confidence, second.content.confidence),
-            boxes=first.content.boxes + second.content.boxes,
-            markers=first.content.markers + second.content.markers,
-            printed=f"{first.content.printed} {second.content.printed}".strip(),
-        ),
+    first, second = (each.content for each in sentences[place : place + 2])
+    one = AnnotatedSentence(
+        text=f"{first.text} {second.text}".strip(),
+        cites=unique([*first.cites, *second.cites]),
+        anonymised=first.anonymised or second.anonymised,
+        confidence=min(first.confidence, second.confidence),
+        boxes=first.boxes + second.boxes,
+        markers=first.markers + second.markers,
+        printed=f"{first.printed} {second.printed}".strip(),
     )
-    return _replace_sentences(state, at, place, 2, one)
+    return _replace_sentences(state, at, place, 2, Sentence(sentences[place].item, one))
 
 
 def _merge(state: ReviewState, step: Merge, _: int) -> ReviewState:
@@ -277,11 +271,8 @@ def _merge(state: ReviewState, step: Merge, _: int) -> ReviewState:
     if state.paragraphs[at].dropped or not behind:
         raise StepRefused("the last paragraph has none after it to merge with.")
     first, second = state.paragraphs[at], state.paragraphs[behind[0]]
-    one = replace(
-        first,
-        sentences=first.sentences + second.sentences,
-        confidence=min(first.confidence, second.confidence),
-    )
+    least = min(first.confidence, second.confidence)
+    one = replace(first, sentences=first.sentences + second.sentences, confidence=least)
     between = state.paragraphs[at + 1 : behind[0]]
     return _replace_paragraphs(state, at, len(between) + 2, one, *between)
 
@@ -292,10 +283,9 @@ def _split(state: ReviewState, step: Split, number: int) -> ReviewState:
         raise StepRefused("the sentence is already the first of its paragraph.")
     whole = state.paragraphs[at]
     first = replace(whole, sentences=whole.sentences[:place])
-    second = replace(
-        whole, item=f"{whole.item}/{number}", sentences=whole.sentences[place:], dropped=False
-    )
-    return _decide(_replace_paragraphs(state, at, 1, first, second), second.item)
+    item = f"{whole.item}/{number}"
+    second = replace(whole, item=item, sentences=whole.sentences[place:], dropped=False)
+    return _decide(_replace_paragraphs(state, at, 1, first, second), item)
 
 
 def _add(state: ReviewState, step: Add, number: int) -> ReviewState:

@@ -182,7 +182,10 @@ def classify_lines(lines: Sequence[Line], style: Style, running: set[int]) -> li
     """Return the kind of each line."""
     kinds: list[Kind] = []
     caption: Line | None = None
-    looks = list(map(_look, lines))
+    looks = [
+        (line.main.font.name, round(line.size, 1), plain_heading(line.text).isupper())
+        for line in lines
+    ]
     heading_looks = _heading_looks(lines, looks, style)
     for before, line, look in zip((None, *lines), lines, looks, strict=False):
         if id(line) in running:
@@ -272,10 +275,6 @@ Look = tuple[str, float, bool]
 """Font name, font size, and True for capitals."""
 
 
-def _look(line: Line) -> Look:
-    return line.main.font.name, round(line.size, 1), plain_heading(line.text).isupper()
-
-
 def plain_heading(text: str) -> str:
     """Return a heading without its number."""
     numbered = _NUMBERED.fullmatch(text.strip())
@@ -318,11 +317,8 @@ def _counts_up(numbers: Sequence[str]) -> bool:
     """Return True if each heading number is greater than the one before, as 2.1, 2.2, 3."""
     roman = {"I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VII": 7, "VIII": 8, "IX": 9}
     keys = [
-        [
-            int(part) if part.isdigit() else roman.get(part, 10 + ord(part[0]))
-            for part in number.strip(".").split(".")
-        ]
-        for number in numbers
+        [int(part) if part.isdigit() else roman.get(part, 10 + ord(part[0])) for part in parts]
+        for parts in (number.strip(".").split(".") for number in numbers)
     ]
     return len(keys) > 1 and all(a < b for a, b in pairwise(keys))
 

@@ -105,18 +105,34 @@ def test_a_repeated_author_in_a_list_has_the_name_above() -> None:
     assert cite_in_footnotes(notes, listed)[1] == {"1": (2,), "2": (1,)}
 
 
-def footnote_paper() -> bytes:
-    """Three pages of prose with raised numbers, and footnotes below it."""
+COUNTED = (
+    ("1 " + MOORE, f"2 {ASH}."),
+    ("3 Ebd., S. 8.", f"4 {YEW}, S. 1."),
+    ("5 Moore, Ulmen, S. 4.", "6 Ash, Eschen."),
+)
+RESTARTED = (
+    ("1 " + MOORE,),
+    (f"2 {ASH}.", "1 Ebd., S. 8.", f"2 {YEW}, S. 1."),
+    ("1 Moore, Ulmen, S. 4.", "2 Ash, Eschen."),
+)
+"""The numbers restart on each page; the second note did not fit on its page."""
+SHORT = (
+    ("1 Moore: Ulmen.", "2 Ash: Eschen am Fluss."),
+    ("1 Ebd., S. 8.", "2 Yew: Eiben auf alten Mauern."),
+    ("1 Moore, Ulmen, S. 4.", "2 Ash, Eschen."),
+)
+NAMES = "Berg Cohn Dorn Esch Fink Gans Horn Igel".split()  # noqa: SIM905
+LIST = [MOORE, ASH, YEW, *(f"{name}, Anna: Bäume. Bonn {1980 + len(name)}" for name in NAMES)]
+
+
+def footnote_paper(notes: Sequence[Sequence[str]], listed: Sequence[str] = ()) -> bytes:
+    """Three pages of prose with raised numbers, and footnotes below it.
+
+    A list begins on the third page, above its footnotes, and ends on a fourth.
+    """
     file = io.BytesIO()
     canvas = Canvas(file, invariant=1)
-    notes = [
-        MOORE,
-        f"{ASH}.",
-        "Ebd., S. 8.",
-        f"{YEW}, S. 1.",
-        "Moore, Ulmen, S. 4.",
-        "Ash, Eschen.",
-    ]
+    restarts = notes[1][-1].startswith("2")
     for page in range(3):
         for n in range(20):
             text = canvas.beginText(70, 760 - 14 * n)
@@ -125,22 +141,38 @@ def footnote_paper() -> bytes:
             if n in (5, 12):
                 text.setRise(4)
                 text.setFont("Times-Roman", 7)
-                text.textOut(str(2 * page + 1 + (n > 5)))
+                text.textOut(str(2 * page * (not restarts) + 1 + (n > 5)))
                 text.setRise(0)
                 text.setFont("Times-Roman", 11)
             text.textOut(". Mehr." if n in (5, 12) else " worden, wie")
             canvas.drawText(text)
-        for n in (0, 1):
+        for n, note in enumerate(notes[page]):
             canvas.setFont("Times-Roman", 8)
-            canvas.drawString(70, 120 - 11 * n, f"{2 * page + n + 1} {notes[2 * page + n]}")
+            canvas.drawString(70, 120 - 11 * n, note)
+        if page == 2 and listed:
+            canvas.setFont("Times-Bold", 14)
+            canvas.drawString(70, 450, "Literatur")
+            canvas.setFont("Times-Roman", 11)
+            for n, entry in enumerate(listed[:5]):
+                canvas.drawString(70, 420 - 14 * n, entry)
         canvas.showPage()
+    canvas.setFont("Times-Roman", 11)
+    for n, entry in enumerate(listed[5:]):
+        canvas.drawString(70, 760 - 14 * n, entry)
     canvas.save()
     return file.getvalue()
 
 
-def test_numbers_of_footnotes_are_citation_markers() -> None:
-    paper = read_document(pypdfium2.PdfDocument(footnote_paper()))
-    assert len(paper.references) == 3
+@pytest.mark.parametrize(
+    ("notes", "listed"),
+    [(COUNTED, ()), (RESTARTED, ()), (SHORT, LIST)],
+    ids=["counted", "restarted", "list between footnotes"],
+)
+def test_numbers_of_footnotes_are_citation_markers(
+    notes: Sequence[Sequence[str]], listed: Sequence[str]
+) -> None:
+    paper = read_document(pypdfium2.PdfDocument(footnote_paper(notes, listed)))
+    assert len(paper.references) == (len(listed) or 3)
     made = annotate(paper, "paper", sections=())
     cites = [marker.cites for c in made.contexts for s in c.sentences for marker in s.markers]
     assert cites == [("1",), ("2",), ("2",), ("3",), ("1",), ("2",)]
@@ -153,6 +185,18 @@ def paper_citing(texts: Sequence[str], references: Sequence[str]) -> ReadPaper:
         for label, _, text in (each.partition(" ") for each in references)
     )
     return ReadPaper("T", (), "", None, None, paragraphs, entries, ())
+
+
+def test_an_index_behind_an_identifier_is_not_a_citation() -> None:
+    texts = [*ALL, "The call BTE[2] sets max_depth[3] and colSums[4] as in R [5]."]
+    made = annotate(paper_citing(texts, LISTED), "paper", sections=())
+    assert [m.cites for m in made.contexts[-1].sentences[-1].markers] == [("5",)]
+
+
+def test_a_citation_behind_a_name_without_a_blank_is_one() -> None:
+    texts = ["Elms[1, 2] and yews[3–5] grow[6].", "BERT[7] and colSums[8] do not."]
+    made = annotate(paper_citing(texts, LISTED), "paper", sections=())
+    assert [m.cites for m in made.contexts[-1].sentences[-1].markers] == [("7",), ("8",)]
 
 
 LISTED = [
