@@ -202,7 +202,8 @@ def typed(context: typer.Context) -> str:
         plain = str(value)
         return printable(Path(plain).name or "." if path or Path(plain).is_file() else plain)
 
-    words = context.command_path.split()
+    group = context.parent if context.parent and context.parent.parent else None
+    words = ["citebed", *(each.command.name or "" for each in (group, context) if each)]
     for parameter in context.command.params:
         if not is_given(context, parameter.name):
             continue

@@ -309,7 +309,8 @@ def _place_features(document: CandidateDocument, query: ReferenceQuery) -> Featu
     stated = _PAGES.findall(text)
     if first and first[0] != "1" and stated:
         features["same_page" if first[0] in stated else "other_page"] = 1.0
-    if document.volume and re.search(rf"(?<![\d.–-]){re.escape(document.volume)}(?![\d–-])", text):
+    volume = document.volume or ""
+    if volume and re.search(rf"(?<![\d.–-]){re.escape(volume)}(?![\d–-])", text):
         features["volume"] = 1.0
     return features
 

@@ -132,7 +132,7 @@ def test_a_job_that_is_killed_leaves_the_collection_whole(client: TestClient, fo
 def test_an_import_whose_index_is_not_made_stays_with_its_files(
     client: TestClient, folder: Path, where: str, how: str
 ) -> None:
-    some = "".join(entry(number) for number in range(6000))
+    some = "".join(entry(number) for number in range(20_000))
     sent = files(("some.bib", some))
     begun = client.post(where, files=sent, data={"name": "fresh"}).json()
     work = client.app.state.site.jobs._entries[begun["job_id"]]  # type: ignore[attr-defined]
