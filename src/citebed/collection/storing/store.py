@@ -293,7 +293,11 @@ def prepare_change(folder: Path) -> Iterator[Path]:
 def _clear(path: Path) -> None:
     if path.is_symlink() or path.is_file():
         path.unlink()
-    shutil.rmtree(path, ignore_errors=True)
+    for _ in range(5):  # a worker that was killed may still create a file there
+        shutil.rmtree(path, ignore_errors=True)
+        if not path.exists():
+            return
+        time.sleep(0.05)
 
 
 def commit_change(folder: Path, remove: list[str]) -> None:
