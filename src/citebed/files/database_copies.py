@@ -77,7 +77,9 @@ def copy_database(path: Path, copy: Path) -> None:
                 target.open("wb") as copied,
             ):
                 shutil.copyfileobj(source, copied)
-        is_same_log = len(header) == _LOG_HEADER and header == _read_head(copies[-1], _LOG_HEADER)
+        # The log may also start again while it is copied: compare the header in both files.
+        heads = {header, *(_read_head(each[-1], _LOG_HEADER) for each in (copies, files))}
+        is_same_log = len(header) == _LOG_HEADER and len(heads) == 1
         is_complete = copy.exists() and (is_same_log or _are_same(files, copies))
         if is_complete and not names_other_file(copies[1]):
             return

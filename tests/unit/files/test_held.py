@@ -69,7 +69,12 @@ def test_a_folder_that_is_exchanged_for_a_link_meanwhile_leads_nowhere_else(fold
 
 
 def test_all_handles_are_closed(folder: Path) -> None:
-    before = len(os.listdir("/proc/self/fd"))
+    def handles() -> list[str]:
+        numbers = os.listdir("/proc/self/fd")
+        paths = [f"/proc/self/fd/{number}" for number in numbers]
+        return [os.readlink(path) for path in paths if os.path.lexists(path)]
+
     with open_folder(folder) as inside:
         inside.open_below("new/er", make=True)
-    assert len(os.listdir("/proc/self/fd")) == before
+        assert any(path.startswith(str(folder)) for path in handles())
+    assert not any(path.startswith(str(folder)) for path in handles())
